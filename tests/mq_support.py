@@ -18,8 +18,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow.parquet as pq
 import pymqi
@@ -31,6 +32,9 @@ from mqops.ledger.core.head_body import CORREL_ID as HEAD
 from mqops.mq.connection import _CONNECTING, MqConnection
 from mqwire.constants import MQENC_NATIVE
 from mqwire.structures import MQDLH
+
+if TYPE_CHECKING:
+    import pytest
 
 DLQ, LEDGER = "SYSTEM.DEAD.LETTER.QUEUE", "MQOPS.LEDGER"
 BASE = f"""\
@@ -219,6 +223,21 @@ def let_expire(tenths: int) -> None:
     end = time.time() + tenths / 10 + 0.1
     while time.time() < end:
         time.sleep(0.05)
+
+
+def time_goes_by(monkeypatch: pytest.MonkeyPatch, tenths: int) -> None:
+    """An expiry that was put before has run out, for the embedded queue manager and for mqops in this process: their
+    clocks are put forward. What has to be done before has so much time for it, on a slow machine too.
+    """
+    real, ahead = time.time, tenths / 10 + 0.1
+
+    class Later(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+            return datetime.now(tz) + timedelta(seconds=ahead)
+
+    monkeypatch.setattr(time, "time", lambda: real() + ahead)
+    monkeypatch.setattr("mqops.clock.datetime", Later)
 
 
 def dead_letter(

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import pytest
 from hostile import CHAINS, FOLDERS, JSON, MQSC, PCF, TEXT, XML, Text, rfh2
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mqlite.commands.filters import Where
@@ -287,6 +287,7 @@ def test_names_with_wildcards(shape: Maker) -> None:
     assert_linear(shape)
 
 
+@settings(deadline=None)
 @given(
     pattern=st.lists(st.sampled_from(("*", "*", "?", "a", "b")), max_size=48),
     text=st.text(alphabet="ab", max_size=48),
@@ -315,6 +316,7 @@ def naive_match(pattern: tuple[str, ...], text: str) -> bool:
     return bool(text) and pattern[0] in ("?", text[0]) and naive_match(pattern[1:], text[1:])
 
 
+@settings(deadline=None)
 @given(
     pattern=st.text(alphabet="**??ab \n", max_size=12).map(lambda text: text.rstrip(" ")),
     text=st.text(alphabet="ab \n", max_size=12).map(lambda text: text.rstrip(" ")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pymqi
 import pytest
+from mq_support import time_goes_by
 from mqlite_support import BROWSE, INPUT, Application, expire, refused, run_mqsc
 from pymqi import CMQC
 
@@ -190,22 +191,22 @@ def test_E08_trigger_messages_never_expire(application: Application) -> None:
     assert application.get(monitor)[0].Expiry == CMQC.MQEI_UNLIMITED
 
 
-def test_E09_backed_out_message_may_have_expired(application: Application) -> None:
-    application.put("Q1", Expiry=15)
+def test_E09_backed_out_message_may_have_expired(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+    application.put("Q1", Expiry=6000)
     opened = application.open("Q1")
     application.get(opened, CMQC.MQGMO_SYNCPOINT)
-    expire(15)
+    time_goes_by(monkeypatch, 6000)
     application.manager.backout()
     assert application.depth("Q1") == 1
     with refused(CMQC.MQRC_NO_MSG_AVAILABLE):
         application.get(opened)
 
 
-def test_E10_locked_message_may_expire(application: Application) -> None:
-    application.put("Q1", Expiry=15)
+def test_E10_locked_message_may_expire(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+    application.put("Q1", Expiry=6000)
     opened = application.open("Q1", INPUT | BROWSE)
     application.get(opened, NEXT | LOCK)
-    expire(15)
+    time_goes_by(monkeypatch, 6000)
     with refused(CMQC.MQRC_NO_MSG_UNDER_CURSOR):
         application.get(opened, CMQC.MQGMO_MSG_UNDER_CURSOR)
     assert application.depth("Q1") == 0

@@ -10,6 +10,7 @@ from pathlib import Path
 import pymqi
 import pytest
 from click.testing import CliRunner, Result
+from mq_support import time_goes_by
 from mqlite_support import INPUT, Application, expire, make, refused, run_mqsc, until
 from pymqi import CMQC, CMQCFC
 
@@ -102,12 +103,12 @@ def test_E16_unix_has_no_such_attribute(application: Application) -> None:
         application.manager.inquire(CMQC.MQIA_EXPIRY_INTERVAL)
 
 
-def test_E16_messages_that_somebody_holds_are_left(zos: Application) -> None:
-    zos.put("Q1", b"got", Expiry=15)
+def test_E16_messages_that_somebody_holds_are_left(zos: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+    zos.put("Q1", b"got", Expiry=6000)
     opened = zos.open("Q1", INPUT)
     zos.get(opened, CMQC.MQGMO_SYNCPOINT)
-    zos.put("Q1", b"put", Expiry=15, options=CMQC.MQPMO_SYNCPOINT)
-    expire(15)
+    zos.put("Q1", b"put", Expiry=6000, options=CMQC.MQPMO_SYNCPOINT)
+    time_goes_by(monkeypatch, 6000)
     run_mqsc("REFRESH QMGR TYPE(EXPIRY)")
     zos.manager.backout()
     assert zos.depth("Q1") == 1

@@ -109,10 +109,7 @@ class Initiator:
     def _want(self, name: str, kind: str) -> None:
         status = StatusFile(self._manager.folder)
         try:
-            there = status.read(name)
-            stopped = there is not None and (there.wanted == "STOP" or there.state == c.MQCHS_STOPPED)
-            if not stopped:
-                status.want(name, kind, "START")
+            stopped = not status.trigger(name, kind)
         finally:
             status.close()
         log.info("AMQ9999I: channel %s was triggered%s", name, " and stays stopped" if stopped else "")

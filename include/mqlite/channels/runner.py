@@ -90,6 +90,7 @@ class Runner:
         self._connect = connect
         self._stop = threading.Event()
         self._to_stopped = False
+        self._ending = threading.Lock()  # who sees the channel's last state finds it ended
         self._started = datetime.now(UTC)
         self._figures = Figures()
         self.ended_in: int | None = None
@@ -100,10 +101,15 @@ class Runner:
         self._set(c.MQCHS_STARTING)
         self._thread.start()
 
-    def stop(self, *, stopped: bool) -> None:
-        """Ask the channel to end after the batch under way; `stopped`: it is to be STOPPED then, else INACTIVE."""
-        self._to_stopped = stopped
-        self._stop.set()
+    def stop(self, *, stopped: bool) -> bool:
+        """Ask the channel to end after the batch under way; `stopped`: it is to be STOPPED then, else INACTIVE.
+
+        Returns False where it has ended already.
+        """
+        with self._ending:
+            self._to_stopped = stopped
+            self._stop.set()
+            return self.ended_in is None
 
     def join(self) -> None:
         """Wait until it has ended."""
@@ -111,8 +117,9 @@ class Runner:
 
     @property
     def alive(self) -> bool:
-        """True until the thread has ended."""
-        return self._thread.is_alive()
+        """True until the channel has ended: a command that was given behind that is not for this runner."""
+        with self._ending:
+            return self.ended_in is None
 
     def _run(self) -> None:
         final = c.MQCHS_STOPPED
@@ -124,9 +131,14 @@ class Runner:
             log.error("AMQ9526E: message sequence number error: %s", differ)
         except Exception:
             log.exception("AMQ9999E: channel %s ended abnormally", self.name)
-        self._set(final)
+        with self._ending:
+            if final == c.MQCHS_INACTIVE and self._to_stopped:  # STOP CHANNEL came when it had become idle
+                final = c.MQCHS_STOPPED
+            try:
+                self._set(final)
+            finally:
+                self.ended_in = final
         self._status.close()
-        self.ended_in = final
         log.info("AMQ9001I: channel %s ended", self.name)
 
     def _keep_going(self) -> int:

@@ -34,9 +34,9 @@ def start(admin: Administration, request: Request) -> Response:
         if request.options.get("IGNSTATE") == "YES":
             return Response(done=Condition.CHANNEL_STARTED)
         raise CommandError(Condition.CHANNEL_IN_USE, name=request.name)
-    admin.channels.want(request.name, kind, "START")
     if kind not in CALLERS or (there is not None and not there.active):
         admin.channels.set_state(request.name, kind, c.MQCHS_INACTIVE, there.figures if there else {})
+    admin.channels.want(request.name, kind, "START")  # from here on the state is the service's
     return Response(done=Condition.CHANNEL_STARTED)
 
 

@@ -20,6 +20,7 @@ READ = "SELECT name, channel_type, wanted, generation, state, figures FROM chann
 READ_ALL = "SELECT name, channel_type, wanted, generation, state, figures FROM channel ORDER BY name"
 ADD = "INSERT OR IGNORE INTO channel (name, channel_type) VALUES (?, ?)"
 WANT = "UPDATE channel SET wanted = ?, generation = generation + 1 WHERE name = ?"
+WANT_UNLESS_STOPPED = f"{WANT} AND wanted <> 'STOP' AND state <> ?"
 SET_STATE = "UPDATE channel SET state = ?, figures = ? WHERE name = ?"
 FORGET = "DELETE FROM channel WHERE name = ?"
 CHANGES = "PRAGMA data_version"

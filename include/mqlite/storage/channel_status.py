@@ -79,6 +79,12 @@ class StatusFile:
         self._database.execute(sql.ADD, (name, channel_type))
         self._database.execute(sql.WANT, (wanted, name))
 
+    def trigger(self, name: str, channel_type: str) -> bool:
+        """START is wanted of a channel unless it is stopped. Returns whether it is not."""
+        self._database.execute(sql.ADD, (name, channel_type))
+        asked = ("START", name, c.MQCHS_STOPPED)
+        return self._database.execute(sql.WANT_UNLESS_STOPPED, asked).rowcount > 0
+
     def set_state(self, name: str, channel_type: str, state: int, figures: Mapping[str, Value]) -> None:
         """Say how a channel is."""
         self._database.execute(sql.ADD, (name, channel_type))

@@ -260,7 +260,7 @@ class Handler:
                         return self._gathered(again_at)
                 if time.monotonic() >= again_at:
                     self._refuse_if_stopped()
-                    return True
+                    return again_at <= self._ends_at()  # who wakes late may find that WAIT ended before
 
     def _tell_expired(self, found: Mapping[str, Expired]) -> None:
         """Say what the queue manager discarded when the queue was looked at: no pass has these messages."""
@@ -291,11 +291,15 @@ class Handler:
         return min(times, default=FOREVER)
 
     def _left(self) -> float:
-        """Seconds until WAIT ends; FOREVER with WAIT(YES), or while a message waits for its next try (rule 2)."""
+        """Seconds until WAIT ends (`_ends_at`)."""
+        return self._ends_at() - time.monotonic()
+
+    def _ends_at(self) -> float:
+        """When WAIT ends; FOREVER with WAIT(YES), or while a message waits for its next try (rule 2)."""
         wait = self._what.table.control.wait
         if wait == "YES" or self._due or self.outcome.untried:
             return FOREVER
-        return self._useful + (0 if wait == "NO" else wait) - time.monotonic()
+        return self._useful + (0 if wait == "NO" else wait)
 
     def _refuse_if_stopped(self) -> None:
         found = stop_in(self._lake)

@@ -7,13 +7,14 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pymqi
 import pytest
-from mq_support import DLQ, Manager, let_expire
+from mq_support import DLQ, Manager, let_expire, time_goes_by
 from pymqi import CMQC
 
 from mqops.backout.core.disposal import aged
@@ -305,16 +306,18 @@ def test_E11_remaining_expiry_goes_along_less_the_time_the_application_had_the_m
 
 
 def test_E11_a_lifetime_that_ran_out_while_the_application_had_the_message_leaves_it_a_tenth_of_a_second(
-    manager, marking
+    manager, marking, monkeypatch
 ):
     """An Expiry of 0 is MQRC_EXPIRY_ERROR (E01): the message could be put nowhere. Without the mark the message is on
     its queue again before it is disposed of, and expires there (E09)."""
     manager.mqsc("ALTER QLOCAL(IN) BOTHRESH(1)")
-    manager.put("IN", [({"Expiry": 20}, b"bad")])
+    manager.put("IN", [({"Expiry": 6000}, b"bad")])
     with manager.connected() as connection, PoisonAwareConsumer(connection, "IN") as consumer:
 
         def fail(_delivery: Delivery) -> None:
-            let_expire(20)
+            measured = time.monotonic
+            time_goes_by(monkeypatch, 6000)
+            monkeypatch.setattr(time, "monotonic", lambda: measured() + 600.1)
             raise Broken
 
         handled = consumer.consume(fail)

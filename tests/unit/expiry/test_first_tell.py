@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from mq_support import DLQ, Manager, dead_letter, let_expire
+from mq_support import DLQ, Manager, dead_letter, time_goes_by
 from pymqi import CMQC
 
 from mqops.cli import main
@@ -30,7 +30,7 @@ DEFINE QLOCAL(REPORTS)
 DEFINE QALIAS(PAY.ALIAS) TARGET(PAY)
 """
 AT_STAKE = (DLQ, "PAY", "PAY.BOQ")
-FIVE_SECONDS, SOON = 50, 3000
+SOON = 3000
 """In tenths of a second. What expires within a quarter of an hour counts as expired: a look takes its time."""
 LOOKS = {
     "dlq": ["dlq", "run", DLQ, "QM1", "--once", "--rules", "TABLE"],
@@ -69,14 +69,16 @@ def at_stake(manager: Manager, command: Command, expiry: int) -> dict[str, int]:
     return {queue: manager.depth(queue) for queue in (*AT_STAKE, "REPORTS")}
 
 
-def test_E06_every_command_that_browses_tells_first_and_browses_nothing_where_the_answer_is_no(manager, command):
+def test_E06_every_command_that_browses_tells_first_and_browses_nothing_where_the_answer_is_no(
+    manager, command, monkeypatch
+):
     for body in (b"moved", b"moved later"):
         manager.put(DLQ, [dead_letter("PAY", body)])
         done = command("message", "replay", DLQ, "-m", "QM1", "--all", "--yes")
         assert done.exit_code == 0, done.output
     run = done.stderr.split("mqops: run ")[1].split()[0].rstrip(":")  # of a line of progress, on a slow machine
-    before = at_stake(manager, command, FIVE_SECONDS)
-    let_expire(FIVE_SECONDS)
+    before = at_stake(manager, command, SOON)
+    time_goes_by(monkeypatch, SOON)
     for name, words in LOOKS.items():
         refused = command(*[run if word == "RUN" else word for word in words], "--first-tell", answer="n\n")
         assert (refused.exit_code, "Look at these queues?" in refused.stdout) == (1, True), (name, refused.output)

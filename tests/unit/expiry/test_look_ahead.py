@@ -11,7 +11,7 @@ from pathlib import Path
 import openmetrics_grammar
 import pytest
 from click.testing import CliRunner, Result
-from mq_support import DLQ, Manager, let_expire
+from mq_support import DLQ, Manager, let_expire, time_goes_by
 from pymqi import CMQC
 
 from mqops.cli import main
@@ -118,10 +118,10 @@ def with_reports(manager: Manager, expiry: int) -> None:
     manager.put("PAY", [({"Expiry": expiry, **report}, b"x")] * 2 + [({}, b"stays")])
 
 
-def test_E06_what_a_look_lets_the_queue_manager_discard_is_told_and_asked_before(manager, command):
-    with_reports(manager, 50)
+def test_E06_what_a_look_lets_the_queue_manager_discard_is_told_and_asked_before(manager, command, monkeypatch):
+    with_reports(manager, 3000)
     command("scan", "PAY")
-    let_expire(50)
+    time_goes_by(monkeypatch, 3000)
     told = "PAY (queue): a look discards up to 2 expired messages, 2 expiration reports are sent"
     refused = command("scan", "PAY", "--first-tell", answer="n\n")
     assert (refused.exit_code, told in refused.stdout) == (1, True)
@@ -134,10 +134,10 @@ def test_E06_what_a_look_lets_the_queue_manager_discard_is_told_and_asked_before
     assert (manager.depth("PAY"), manager.depth("REPORTS")) == (1, 2)
 
 
-def test_a_refresh_that_tells_first_does_nothing_where_something_is_at_stake(manager, command, tmp_path):
-    with_reports(manager, 50)
+def test_a_refresh_that_tells_first_does_nothing_where_something_is_at_stake(manager, command, tmp_path, monkeypatch):
+    with_reports(manager, 3000)
     command("scan", "PAY")
-    let_expire(50)
+    time_goes_by(monkeypatch, 3000)
     told = []
 
     def no(stakes):

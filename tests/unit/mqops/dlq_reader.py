@@ -1,8 +1,9 @@
 """An application that reads a queue under syncpoint, as a program that does not know mqops would.
 
 `dlq_reader.py QMGR QUEUE MOST`: takes units of one to four messages and backs them out; from the line `go` on standard
-input on it commits about every other unit, until it has MOST messages. Ends with its input; prints `ready` once it
-holds messages, and at the end the MsgIds (hex) and bodies (hex) of what it has committed, and how often it backed out.
+input on it commits about every other unit, until it has MOST messages. Ends with its input, and not before it has them;
+prints `ready` once it holds messages, and at the end the MsgIds (hex) and bodies (hex) of what it has committed, and
+how often it backed out.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def main(name: str, queue: str, most: int) -> None:
     chance = random.Random(11)
     got: list[tuple[str, str]] = []
     backouts = 0
-    while not ended.is_set():
+    while not ended.is_set() or len(got) < most:
         unit = taken(handle, chance.randint(1, 4))
         if unit and not got and not backouts:
             print("ready", flush=True)

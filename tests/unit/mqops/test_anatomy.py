@@ -232,6 +232,7 @@ def test_growth_adds_up_whatever_was_folded(now, before):
 texts = st.text(st.characters(exclude_categories=()), max_size=8)
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(st.tuples(texts, texts), st.integers() | st.floats(allow_nan=False, allow_infinity=False)), texts
 )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mq_support import DLQ, Manager, dead_letter, reveal_estate
 from pymqi import CMQC
@@ -174,6 +174,7 @@ X_LINE = re.compile(rb" *((?:[0-9A-Fa-f]{2})*) *(?:<.*>)?")
 S_LINE = re.compile(rb' *(?:"((?:[^~"]|~[~"])*)")? *')
 
 
+@settings(deadline=None)
 @given(st.sampled_from("XS"), st.text(alphabet=' 0aF<>"~x', max_size=9))
 def test_lines_of_a_body_are_those_of_two_short_rules(kind, rest):
     """The rules as regular expressions, which take the square of the length for a long line."""

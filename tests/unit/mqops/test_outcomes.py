@@ -14,7 +14,7 @@ import pymqi
 import pytest
 from click.testing import CliRunner
 from ledger_opened import act_undo, look, look_back, prove
-from mq_support import DLQ, Manager, dead_letter, let_expire
+from mq_support import DLQ, Manager, dead_letter, time_goes_by
 from pymqi import CMQC
 
 from mqops.act.mover_port import key_of
@@ -343,11 +343,11 @@ def test_nothing_is_said_where_nobody_can_tell_which_message_with_its_id_was_mov
     assert (bench.look(first).outcomes, bench.look(first).untold) == ({}, 1)
 
 
-def test_expired_and_consumed_are_told_apart_by_the_lifetime_that_was_left(manager, bench):
-    manager.put(DLQ, [dead_letter("A", b"short", Expiry=40), dead_letter("A", b"long", Expiry=90000)])
+def test_expired_and_consumed_are_told_apart_by_the_lifetime_that_was_left(manager, bench, monkeypatch):
+    manager.put(DLQ, [dead_letter("A", b"short", Expiry=6000), dead_letter("A", b"long", Expiry=90000)])
     run = bench.run()
     assert bench.look(run).outcomes == {"there": 2}
-    let_expire(40)
+    time_goes_by(monkeypatch, 6000)
     assert bench.look(run).outcomes == {"expired": 1, "there": 1}  # E03: nobody consumes, and it is no longer given
     assert manager.depth("A") == 1
     take(manager, "A")
@@ -417,10 +417,10 @@ def test_nothing_is_said_where_the_transmission_queue_may_not_be_looked_at(manag
     assert re.match("FAR@QM1 cannot be looked at: it is not a local queue; .*MQRC_GET_INHIBITED", summary.remarks[0])
 
 
-def test_expired_on_the_transmission_queue_is_not_called_sent_on(manager, bench):
-    manager.put(DLQ, [dead_letter("FAR", b"short", Expiry=40)])
+def test_expired_on_the_transmission_queue_is_not_called_sent_on(manager, bench, monkeypatch):
+    manager.put(DLQ, [dead_letter("FAR", b"short", Expiry=6000)])
     run = bench.run()
-    let_expire(40)
+    time_goes_by(monkeypatch, 6000)
     assert bench.look(run).outcomes == {"expired": 1}
 
 

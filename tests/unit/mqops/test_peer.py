@@ -111,10 +111,10 @@ def test_what_nobody_accepts_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_no_listener_is_no_server() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
-    with pytest.raises(ConnectionRefusedError):
-        peer.connected("127.0.0.1", port)
+    with socket.socket() as bound:  # so that nobody else gets the port
+        bound.bind(("127.0.0.1", 0))
+        with pytest.raises(ConnectionRefusedError):
+            peer.connected("127.0.0.1", bound.getsockname()[1])
 
 
 def test_a_neighbour_on_another_address_of_the_name_keeps_nobody_from_the_server(
@@ -140,7 +140,9 @@ USER_OF = peer.user_of
 
 
 def test_who_holds_a_port() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
+    with socket.socket() as held:  # while it is bound nobody else gets the port
+        held.bind(("127.0.0.1", 0))
+        port = held.getsockname()[1]
+        assert peer.holder(port) is None
+        held.listen()
         assert peer.holder(port) in peer.own_users()
-    assert peer.holder(port) is None

@@ -36,7 +36,10 @@ while True:
         except OSError:
             os.rmdir("mine") if os.path.isdir("mine") and not os.path.islink("mine") else os.unlink("mine")
         else:
-            os.rename(name, "old") if os.path.isdir(name) and not os.path.islink(name) else None
+            try:
+                os.rename(name, "old") if os.path.isdir(name) and not os.path.islink(name) else None
+            except FileNotFoundError:
+                pass  # where the tests are not root's, it is the victim's own, who has removed it meanwhile
             os.path.isdir("old") and os.rmdir("old")
 """
 

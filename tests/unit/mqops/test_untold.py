@@ -6,7 +6,7 @@ import json
 
 import pymqi
 import pytest
-from mq_support import DLQ, dead_letter, let_expire
+from mq_support import DLQ, dead_letter, let_expire, time_goes_by
 from pymqi import CMQC
 
 RETRY = "ACTION(RETRY)\n"
@@ -88,9 +88,9 @@ def seen(mqops_here, msg_id):
     return json.loads(mqops_here("ledger", "show", msg_id.hex(), "--json").stdout)["seen"]
 
 
-def test_ledger_show_says_when_a_planned_message_went(manager, mqops_here):
+def test_ledger_show_says_when_a_planned_message_went(manager, mqops_here, monkeypatch):
     taken, expired, left = manager.put(
-        DLQ, [dead_letter("A", b"t"), dead_letter("A", b"e", Expiry=40), dead_letter("B", b"l")]
+        DLQ, [dead_letter("A", b"t"), dead_letter("A", b"e", Expiry=6000), dead_letter("B", b"l")]
     )
     table = "DESTQ(A) ACTION(RETRY)\nACTION(IGNORE)\n"
     planned = json.loads(mqops_here("dlq", "run", "--dry-run", "--json", DLQ, "QM1", text=table).stdout)["plan"]
@@ -102,7 +102,7 @@ def test_ledger_show_says_when_a_planned_message_went(manager, mqops_here):
         handle = pymqi.Queue(queue_manager, DLQ, CMQC.MQOO_INPUT_SHARED)
         handle.get(None, pymqi.MD(MsgId=taken), pymqi.GMO(Options=CMQC.MQGMO_NO_SYNCPOINT))
         handle.close()
-    let_expire(40)
+    time_goes_by(monkeypatch, 6000)
     (one,) = seen(mqops_here, expired)
     assert (one["became"], one["missed_at"]) == ("expired", "")
     assert one["ends_at"] > one["seen_at"]
