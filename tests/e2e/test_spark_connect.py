@@ -217,7 +217,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AirflowHome]:
     """A server of these tests' own, started as Airflow's: they kill it, and count its Python workers."""
     made = airflow_home.home(tmp_path_factory.mktemp("home"))
     made.prepare()
-    with made.chosen_spark_port() as lock:
+    with made.chosen_spark_port() as lock, cold_spark_connect.started_as("patient_spark_connect"):
         start_spark(made, lock)
     try:
         until(lambda: answers(made.spark_connect["port"]), PATIENCE)
