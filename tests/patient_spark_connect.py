@@ -1,4 +1,4 @@
-"""A Spark Connect server whose warm-up may take as long as it takes: on a busy machine that can be more than a minute."""
+"""A Spark Connect server whose warm-up is not cut off: on a busy machine it may take more than a minute."""
 
 from __future__ import annotations
 

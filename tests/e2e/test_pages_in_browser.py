@@ -193,7 +193,7 @@ def test_a_stopped_run_goes_on_by_one_click(site: Any, browser: Any) -> None:
     browser.click("//a[text()='Watch the run' or text()='See the run']")
     moved = manager.depth("BACK.AGAIN")
     offered = "const form = document.getElementById('go-on'); window.offered ||= Boolean(form?.checkVisibility());"
-    browser.until(lambda: browser.find("//form[@id='resume-on']"))  # the page of the run, and no longer that of its plan
+    browser.until(lambda: browser.find("//form[@id='resume-on']"))  # the page of the run is there
     browser.driver.execute_script(f"setInterval(() => {{ {offered} }}, 20)")
     browser.click("//form[@id='resume-on']//button")
     browser.until(lambda: "Airflow runs act and prove again." in browser.text())
