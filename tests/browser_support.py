@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import pytest
 from mq_support import until
 from selenium import webdriver
 from selenium.common.exceptions import (
+    ElementClickInterceptedException,
     ElementNotInteractableException,
     NoSuchElementException,
     StaleElementReferenceException,
@@ -41,8 +43,11 @@ PATIENCE = 240
 """Seconds for one condition: a run with Spark on a machine that does other work, too."""
 PAUSE = 0.2
 """Seconds between two looks: each costs the browser and its driver about 10 ms of processor."""
-PASSING = (NoSuchElementException, StaleElementReferenceException, ElementNotInteractableException)
-"""What an element says that the page is about to make or to replace."""
+PASSING = (
+    *(NoSuchElementException, StaleElementReferenceException),
+    *(ElementNotInteractableException, ElementClickInterceptedException),
+)
+"""What an element says that the page is about to make, to move or to replace."""
 WIDER = """
 const cut = [...document.querySelectorAll(".scrolls")].filter((one) => one.scrollWidth > one.clientWidth + 1);
 const wide = document.documentElement.clientWidth + 1;
@@ -53,6 +58,9 @@ return [...document.querySelectorAll("body *")]
 """
 LEVELS = ("SEVERE", "WARNING")
 """Of the browser's log: the others are hints, as Airflow's login form gets one."""
+ASKED_AGAIN = re.compile(r"/api/v2/\S+ - Failed to load resource: the server responded with a status of 500 ")
+"""What the browser says where SQLite has refused Airflow a change: the page asks again (pages.js, `call`), and says so
+where that did not help."""
 FRAMES = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))"
 """The page has done what it does when its width has changed."""
 AXE = """
@@ -110,6 +118,10 @@ class Browser:
 
         self.until(clicked)
 
+    def write(self, xpath: str, *keys: str) -> None:
+        """Write into a field, or press keys on an element, as soon as it takes them."""
+        self.until(lambda: self.find(xpath).send_keys(*keys) or True)
+
     def into_frame(self) -> None:
         """Into the page that stands in Airflow's own page."""
         self.until(lambda: self.driver.switch_to.frame(self.find("//iframe")) or True)
@@ -136,7 +148,8 @@ class Browser:
         Where there is anything, a screenshot lies beside the test's files. Parameters: `contrast` also of colours,
         which is most of the work, and may be left out where such a page was looked at in another width.
         """
-        found = [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in LEVELS]
+        told = [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in LEVELS]
+        found = [message for message in told if not ASKED_AGAIN.search(message)]
         self.driver.execute_async_script(FRAMES)
         found += [f"too wide: {one}" for one in self.driver.execute_script(WIDER)]
         if not self.driver.execute_script("return Boolean(window.axe)"):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -18,14 +18,19 @@ COMMAND = [sys.executable, __file__]
 """In the place of `python -m mqops_demo.spark_connect`."""
 
 
-@contextmanager
-def started_cold() -> Iterator[None]:
+def started_cold() -> AbstractContextManager[None]:
     """`airflow_processes.start` starts such a server meanwhile."""
+    return started_as(Path(__file__).stem)
+
+
+@contextmanager
+def started_as(program: str) -> Iterator[None]:
+    """`airflow_processes` start a module of this folder as the server meanwhile."""
     start_one = airflow_processes.start_one
 
     def start(home: Any, name: str, module: str, *arguments: str, env: Any, **more: Any) -> None:
         if name == airflow_processes.SPARK:
-            module, env = Path(__file__).stem, {**env, "PYTHONPATH": str(Path(__file__).parent)}
+            module, env = program, {**env, "PYTHONPATH": str(Path(__file__).parent)}
         start_one(home, name, module, *arguments, env=env, **more)
 
     with patch.object(airflow_processes, "start_one", start):

@@ -40,7 +40,8 @@ from mqops.rules import parse
 MESSAGES = int(os.environ.get("MQOPS_CRASH_MESSAGES", "960"))
 KILLS = int(os.environ.get("MQOPS_CRASH_KILLS", "3"))
 SEED = int(os.environ.get("MQOPS_CRASH_SEED", str(random.randrange(1_000_000))))
-UNIT_SIZE = max(1, MESSAGES // (80 * KILLS))  # so that there are many units of work to die in
+UNIT_SIZE = max(1, MESSAGES // (160 * KILLS))
+"""So that there are many units of work to die in: before a kill come 39 at most, and some until it has come to all."""
 KINDS = ("driver", "JVM", "worker")
 ACT_JOB = Path(__file__).resolve().parents[2] / "spark_jobs" / "act.py"
 

@@ -12,7 +12,7 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import commands
@@ -29,6 +29,16 @@ from mqops.ledger.core.account import account
 MESSAGES = int(os.environ.get("MQOPS_RECOVER_MESSAGES", "600"))
 LARGEST = 4_000_000 if MESSAGES > 10_000 else 100_000
 UNIT_SIZE = max(1, MESSAGES // (80 * KILLS))
+COMMAND = ("-m", "mqops.cli")
+LOOKS = """\
+import time
+from mqops.cli import main
+from mqops.decide import gate
+
+gate.write_found = lambda *_found: time.sleep(600)
+main()
+"""
+"""The command, whose gate never says what it has found."""
 
 
 @pytest.fixture
@@ -42,9 +52,9 @@ def manager(queue_manager) -> Manager:
 def mqops(manager, tmp_path):
     """Starts a command on the manager, whose lake is in the test's folder; what it says of errors is in a log."""
 
-    def start(*arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+    def start(*arguments: str, program: Sequence[str] = COMMAND, **environment: str) -> subprocess.Popen[bytes]:
         given = {**manager.environment, "MQOPS_CONNECTION": manager.connection.to_json(), **environment}
-        command = [sys.executable, "-m", "mqops.cli", *arguments, "--lake", str(tmp_path / "lake"), "--json"]
+        command = [sys.executable, *program, *arguments, "--lake", str(tmp_path / "lake"), "--json"]
         with (tmp_path / "log").open("ab") as log:
             return commands.Command(command, env=given, stdout=subprocess.PIPE, stderr=log)
 
@@ -114,15 +124,15 @@ def test_law1_a_gate_decides_once_whatever_is_killed(manager, mqops, tmp_path):
     bad = Counter(body for number, body in enumerate(orders) if number % 3 == 0) - stays
     runs = tmp_path / "lake" / "QM1" / "runs"
 
-    def command(*arguments: str) -> subprocess.Popen[bytes]:
-        return mqops(*arguments, MQOPS_ESTATE=str(estate))
+    def command(*arguments: str, program: Sequence[str] = COMMAND) -> subprocess.Popen[bytes]:
+        return mqops(*arguments, program=program, MQOPS_ESTATE=str(estate))
 
     def in_the_gate() -> bool:
         return any(not one.with_name("gated.json").exists() for one in runs.glob("*/observe.json"))
 
     move = ("message", "move", "IN", "--all", "--to", "OUT", "-m", "QM1", "--unit-size", "10")
-    killed = command(*move, "--yes")
-    assert run_until(killed, in_the_gate, pause=0.001)
+    killed = command(*move, "--yes", program=("-c", LOOKS))
+    assert run_until(killed, in_the_gate)
     killed.kill()
     killed.communicate()
     (half,) = [one.name for one in runs.iterdir()]
@@ -136,7 +146,7 @@ def test_law1_a_gate_decides_once_whatever_is_killed(manager, mqops, tmp_path):
     suite.write_text(SUITE.replace("MIN", "9"))
     watch = Watch(manager)
     try:
-        acts = command("dlq", "act", run.run, "--approve", plan["digest"], "--unit-size", "10")
+        acts = command("dlq", "act", run.run, "--approve", plan["digest"], "--unit-size", "2")
         assert run_until(acts, lambda: watch.depth("MQOPS.LEDGER") > 2, pause=0.001)
         acts.kill()
         acts.communicate()

@@ -18,7 +18,8 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,7 @@ from pymqi import CMQC
 from mqops.cli import main
 from mqops.lake.files import size_of
 from mqops.ledger import segments
+from mqops.ledger.file import LedgerFile
 
 RUNS = int(os.environ.get("MQOPS_YEAR_RUNS", "8"))
 BESIDE = int(os.environ.get("MQOPS_YEAR_BESIDE", "0"))
@@ -184,9 +186,16 @@ class Year:
         marker = self.chance.choice(list(reached))
         words = ["message", "move", "A", "--to", "B", "--all", "-m", "QM1", "--yes", "--unit-size", "1"]
         command = [sys.executable, "-m", "mqops.cli", *words, "--pace", str(KILLED)]
-        with subprocess.Popen(command, env=dict(os.environ), stdout=-3, stderr=-3) as process:
-            while process.poll() is None and not reached[marker]():
-                pass
+        with subprocess.Popen(command, env=dict(os.environ), stdout=-3, stderr=-3) as process, ExitStack() as held:
+
+            def wait(moment: Callable[[], bool]) -> None:
+                while process.poll() is None and not moment():
+                    pass
+
+            if marker in {"moving", "moved"}:
+                wait(lambda: self.manager.depth("B") > before)
+                held.enter_context(LedgerFile(self.folder / "lake" / "QM1").lock())  # the proof waits, so it cannot end
+            wait(reached[marker])
             process.send_signal(signal.SIGKILL)
         self.done[f"killed: {marker}"] += process.returncode == -signal.SIGKILL
         self.done["killed"] += process.returncode == -signal.SIGKILL

@@ -182,9 +182,10 @@ def task_process(client: AirflowClient, dag_id: str, run_id: str, task: str) -> 
 def kill_all(process: psutil.Process) -> set[str]:
     """SIGKILL a process and what it has started, itself first; returns the names of all when they have ended."""
     family = [process, *process.children(recursive=True)]
-    names = {one.name() for one in family}
+    names = set()
     for one in family:
         with suppress(psutil.NoSuchProcess):
+            names.add(one.name())
             one.kill()
     psutil.wait_procs(family)
     return names

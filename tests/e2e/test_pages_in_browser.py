@@ -46,7 +46,7 @@ def unfolds(browser: Any, name: str, told: str) -> None:
 
 def approves_discards(browser: Any, second: str, *, comment: str = "") -> None:
     """Approve a plan that discards messages. Parameters: `second` what the button says that Approve shows."""
-    browser.find("//textarea[@name='comment']").send_keys(comment)
+    browser.write("//textarea[@name='comment']", comment)
     browser.click("//button[@value='Approve']")
     browser.until(lambda: browser.find("//button[@data-second]").text.startswith(second))
     assert "Approved by" not in browser.text()  # the first press approves nothing
@@ -108,7 +108,7 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
     browser.until(lambda: f"Every message that runs moved or discarded on {NAME} is accounted for" in browser.text())
     unfolds(browser, "accounted-why", "2 of 2 runs that acted are proved")
     browser.click("//summary[starts-with(., 'Stop all runs')]")
-    browser.find("//input[@name='why']").send_keys("a look at the site")
+    browser.write("//input[@name='why']", "a look at the site")
     browser.click("//form[@data-starts='mq_stop']//button")
     browser.until(lambda: "All runs are stopped" in browser.text())
     assert "a look at the site" in browser.text()
@@ -158,12 +158,16 @@ def test_a_form_can_be_sent_again_when_its_run_has_ended(site: Any, browser: Any
 def dry_run_of_what_the_run_left(browser: Any) -> None:
     """Issue 37 B3, on the page of a run, by the keyboard alone: the list is opened, a row ticked, its dry run begun."""
     form = "//details[@id='unmoved']//form[@data-starts='mq_recover']"
-    if not browser.find("//details[@id='unmoved']").get_attribute("open"):
-        browser.find("//summary[@id='unmoved-summary']").send_keys(Keys.ENTER)
-    browser.until(lambda: browser.find(f"{form}//button[@type='submit']").is_displayed())
-    browser.find(f"({form}//input[@data-listed])[1]").send_keys(Keys.SPACE)
-    browser.find(f"{form}//select[@name='action']").send_keys("Discard")
-    browser.find(f"{form}//button[@type='submit']").send_keys(Keys.ENTER)
+
+    def is_open() -> bool:
+        if not browser.find("//details[@id='unmoved']").get_attribute("open"):
+            browser.find("//summary[@id='unmoved-summary']").send_keys(Keys.ENTER)
+        return bool(browser.find(f"{form}//button[@type='submit']").is_displayed())
+
+    browser.until(is_open)
+    browser.write(f"({form}//input[@data-listed])[1]", Keys.SPACE)
+    browser.write(f"{form}//select[@name='action']", "Discard")
+    browser.write(f"{form}//button[@type='submit']", Keys.ENTER)
     browser.until(lambda: "DISCARD 1" in browser.find("//section[@class='result']").text)
     assert "Start the real run" in browser.find("//section[@class='result']").text
 
@@ -189,6 +193,7 @@ def test_a_stopped_run_goes_on_by_one_click(site: Any, browser: Any) -> None:
     browser.click("//a[text()='Watch the run' or text()='See the run']")
     moved = manager.depth("BACK.AGAIN")
     offered = "const form = document.getElementById('go-on'); window.offered ||= Boolean(form?.checkVisibility());"
+    browser.until(lambda: browser.find("//form[@id='resume-on']"))  # the page of the run is there
     browser.driver.execute_script(f"setInterval(() => {{ {offered} }}, 20)")
     browser.click("//form[@id='resume-on']//button")
     browser.until(lambda: "Airflow runs act and prove again." in browser.text())
@@ -208,7 +213,7 @@ def test_the_messages_of_a_backout_queue_have_a_form_on_the_estate(site: Any, br
     form = f"//details[@id='handle-{NAME}-WORK.BACK']"
     browser.open(f"/mqops/estate?queue_manager={NAME}")
     browser.click(f"{form}/summary")
-    browser.find(f"{form}//input[@name='destination']").send_keys("WORK")
+    browser.write(f"{form}//input[@name='destination']", "WORK")
     browser.click(f"{form}//button")
     started(browser, "mq_recover")
     browser.until(lambda: f", ended. {NAME}: Dry run: " in browser.find(f"{form}//p[@class='answer']").text)
@@ -227,15 +232,15 @@ def test_ticked_messages_of_a_list_are_parked_by_a_dry_run_and_its_real_run(site
     browser.open(f"/mqops/dead_letters?queue_manager={NAME}")
     browser.click("//td/a[contains(@href, 'dest_q=%3DBACK.AGAIN')]")
     browser.until(lambda: "that fit" in browser.text())
-    browser.find(f"{form}//select[@name='action']").send_keys("Move")
-    browser.find(f"{form}//input[@name='destination']").send_keys("NO.SUCH.QUEUE")
+    browser.write(f"{form}//select[@name='action']", "Move")
+    browser.write(f"{form}//input[@name='destination']", "NO.SUCH.QUEUE")
     browser.click(f"({form}//input[@data-listed])[1]")
     browser.click(f"({form}//input[@data-listed])[2]")
     browser.click(f"{form}//button[@type='submit']")
     browser.until(lambda: "NO.SUCH.QUEUE: define it" in browser.find(f"{form}//p[@class='answer bad']").text)
-    assert browser.find(f"{form}//datalist/option[@value='NEW.NAME']")
+    browser.until(lambda: browser.find(f"{form}//datalist/option[@value='NEW.NAME']"))  # an answer of its own
     browser.find(f"{form}//input[@name='destination']").clear()
-    browser.find(f"{form}//input[@name='destination']").send_keys("NEW.NAME")
+    browser.write(f"{form}//input[@name='destination']", "NEW.NAME")
     browser.click(f"{form}//button[@type='submit']")
     result = "//section[@id='result-messages']"
     browser.until(lambda: "Start the real run" in browser.find(result).text)
@@ -271,7 +276,7 @@ def test_a_message_is_revealed_with_a_reason_by_the_keyboard(site: Any, browser:
     msg_id = browser.find("//main//*[@class='mono name']").text
     browser.click(f"(//button[@data-copy='{msg_id}'])[1]")
     browser.until(lambda: browser.find("//*[@id='said']").text in ("Copied.", "Selected: copy it with the keyboard."))
-    browser.find("//form[@id='reveal']//input[@name='why']").send_keys("a customer asks", Keys.ENTER)
+    browser.write("//form[@id='reveal']//input[@name='why']", "a customer asks", Keys.ENTER)
     browser.until(lambda: "this is the data, shown to you" in browser.text())
     assert browser.find("//pre[@id='data-text']").text.startswith("message 0")
     for width, dark in product((1400, 390), (False, True)):
@@ -337,5 +342,5 @@ def test_the_button_test_of_a_connections_form_answers(site: Any, browser: Any) 
     conn_id = f"mq_{NAME.lower()}"
     browser.open(f"/connections?name_pattern={conn_id}")
     browser.click(f"//tr[.//*[text()='{conn_id}']]//button[@aria-label='Test Connection']")
-    browser.until(lambda: "Test Connection Successful" in browser.text() or "Test Connection Failed" in browser.text())
-    assert f"{NAME} answers; dead-letter queue {DLQ}" in browser.text()
+    told = browser.until(lambda: [text for text in [browser.text()] if re.search("Test Connection [SF]", text)])
+    assert f"{NAME} answers; dead-letter queue {DLQ}" in told[0]  # Airflow's notice goes by itself

@@ -217,7 +217,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AirflowHome]:
     """A server of these tests' own, started as Airflow's: they kill it, and count its Python workers."""
     made = airflow_home.home(tmp_path_factory.mktemp("home"))
     made.prepare()
-    with made.chosen_spark_port() as lock:
+    with made.chosen_spark_port() as lock, cold_spark_connect.started_as("patient_spark_connect"):
         start_spark(made, lock)
     try:
         until(lambda: answers(made.spark_connect["port"]), PATIENCE)
@@ -440,14 +440,17 @@ def test_the_port_is_never_free_while_the_server_waits_wakes_or_dies_and_a_taken
 
 ENDED_AS_IT_SAYS = """\
 import os, signal, sys
+from pathlib import Path
 from mqops_demo import spark_connect
 
-warm_up, said = sys.argv.pop(), sys.argv.pop()
-jvm = 'echo 1 > "$0.new" && mv "$0.new" "$0" && exec sleep ' + sys.argv.pop()
+warm_up, said, jvm = sys.argv.pop(), sys.argv.pop(), sys.argv.pop()
 
 
 def told(line, flush):
     print(line, flush=True)
+    if "listens on" in line:
+        for file in Path(sys.argv[1]).rglob("port"):
+            file.unlink()
     if said in line:
         os.kill(os.getpid(), signal.SIGTERM)
 
@@ -455,37 +458,43 @@ def told(line, flush):
 spark_connect.print = told
 spark_connect.command = lambda port_file, _forget: ["sh", "-c", jvm, str(port_file)]
 spark_connect.warm_up_command = lambda: ["sh", "-c", warm_up] if warm_up else ["/no/such/program"]
-spark_connect.WARMING = float(os.environ.get("WARMING", "0.2"))
+spark_connect.WARMING = float(os.environ.get("WARMING", "600"))
 sys.exit(spark_connect.main())
 """
+"""The file with the port of the JVM goes when the watcher has said that it listens."""
+
+LISTENS = 'echo 1 > "$0.new" && mv "$0.new" "$0" && '
+STAYS = f"{LISTENS} exec sleep 600"
+ENDS = f'{LISTENS} while [ -e "$0" ]; do sleep 0.05; done'
+"""Programs in the place of the JVM. The second one ends when it was said that it listens."""
 
 
 @pytest.mark.parametrize(
-    ("seconds", "idle", "said", "warm_up"),
+    ("jvm", "idle", "said", "warm_up"),
     [
-        ("0.2", "60", "listens on", "true"),
-        ("0.2", "60", "it is started again", "true"),
-        ("60", "0.01", "had no client for", "true"),
-        ("60", "60", "nothing", "kill -TERM $PPID; exec sleep 60"),  # while the server is warmed up
+        (ENDS, "60", "listens on", "true"),
+        (ENDS, "60", "it is started again", "true"),
+        (STAYS, "0.01", "had no client for", "true"),
+        (STAYS, "60", "nothing", "kill -TERM $PPID; exec sleep 60"),  # while the server is warmed up
     ],
 )
 def test_a_watcher_that_is_asked_to_end_at_any_moment_ends(
-    tmp_path: Path, seconds: str, idle: str, said: str, warm_up: str
+    tmp_path: Path, jvm: str, idle: str, said: str, warm_up: str
 ) -> None:
-    """Also in the moment in which a JVM has ended. The JVM is another program here, which ends after `seconds`."""
-    code, written = watched(tmp_path / "spark", idle, seconds, said, warm_up)
+    """Also in the moment in which a JVM has ended."""
+    code, written = watched(tmp_path / "spark", idle, jvm, said, warm_up)
     assert code == 0, written
     assert (said in written) == (said != "nothing")
     assert not list((tmp_path / "spark").iterdir())
 
 
 def watched(
-    folder: Path, idle: str, seconds: str, said: str, warm_up: str, *options: str, **variables: str
+    folder: Path, idle: str, jvm: str, said: str, warm_up: str, *options: str, **variables: str
 ) -> tuple[int, str]:
     """Run that watcher to its end; its exit code and what it wrote. Parameters: `warm_up` a script in place of ours;
     `options` of its command line."""
     done = subprocess.run(
-        [sys.executable, "-c", ENDED_AS_IT_SAYS, str(folder), "0", idle, *options, seconds, said, warm_up],
+        [sys.executable, "-c", ENDED_AS_IT_SAYS, str(folder), "0", idle, *options, jvm, said, warm_up],
         env={**environment(), **variables},
         capture_output=True,
         text=True,
@@ -495,23 +504,23 @@ def watched(
 
 
 @pytest.mark.parametrize(
-    ("warm_up", "why"),
+    ("warm_up", "warming", "why"),
     [
-        ("env; exit 3", "that ended with 3"),
-        ("env; exec sleep 600", "that takes longer than 0.2 s"),
-        ("", "that cannot be started: "),  # as where the machine has no memory for it
+        ("env; exit 3", "600", "that ended with 3"),
+        ("exec sleep 600", "0.2", "that takes longer than 0.2 s"),
+        ("", "600", "that cannot be started: "),  # as where the machine has no memory for it
     ],
 )
 def test_a_server_is_there_for_clients_if_its_warm_up_fails_or_does_not_end(
-    tmp_path: Path, warm_up: str, why: str
+    tmp_path: Path, warm_up: str, warming: str, why: str
 ) -> None:
     """What warms the server up knows its address, and nothing that leads to a lake, to keys or to a queue manager."""
-    given = {"MQOPS_LEDGER_KEYS": "/keys", "MQ_FILE_PATH": "/mqm"}
-    ended, written = watched(tmp_path / "spark", "60", "60", "listens on", warm_up, **given)
+    given = {"MQOPS_LEDGER_KEYS": "/keys", "MQ_FILE_PATH": "/mqm", "WARMING": warming}
+    ended, written = watched(tmp_path / "spark", "60", STAYS, "listens on", warm_up, **given)
     assert ended == 0, written
     assert re.search(f"is not warmed up: {re.escape(why)}.*[.] Its first jobs are slow", written)
     assert "listens on" in written.splitlines()[-1]
-    assert ("SPARK_REMOTE=sc://127.0.0.1:1/" in written) == bool(warm_up)
+    assert ("SPARK_REMOTE=sc://127.0.0.1:1/" in written) == warm_up.startswith("env")
     assert not re.search(r"^MQ", written, re.MULTILINE)
 
 
@@ -521,9 +530,9 @@ def test_a_client_that_goes_while_the_server_is_warmed_up_leaves_nothing_behind(
         watcher = psutil.Popen(
             [
                 *(sys.executable, "-c", ENDED_AS_IT_SAYS, str(tmp_path / "spark"), str(port), "60"),
-                *(f"--listener={listener.fileno()}", "60", "nothing", "exec sleep 600"),
+                *(f"--listener={listener.fileno()}", STAYS, "nothing", "exec sleep 600"),
             ],
-            env={**environment(), "WARMING": "600"},
+            env=environment(),
             pass_fds=(listener.fileno(),),
             start_new_session=True,
         )
@@ -548,14 +557,14 @@ def test_a_client_that_goes_while_the_server_is_warmed_up_leaves_nothing_behind(
 @pytest.mark.parametrize("session", ["", str(UUID(int=1))])
 def test_only_a_session_that_clients_share_stays_behind_the_warm_up(tmp_path: Path, session: str) -> None:
     """The server forgets no session by itself (`defaultSessionTimeout`)."""
-    written = watched(tmp_path / "spark", "60", "60", "listens on", "env", f"--session={session}")[1]
+    written = watched(tmp_path / "spark", "60", STAYS, "listens on", "env", f"--session={session}")[1]
     assert ("SPARK_CONNECT_RELEASE_SESSION_ON_EXIT=true" in written) == (not session)
     assert (f";session_id={session}\n" in written) == bool(session)
 
 
 def test_a_server_that_dies_while_it_is_warmed_up_is_not_said_to_listen(tmp_path: Path) -> None:
     kill = "for one in $(cat /proc/$PPID/task/*/children); do [ $one = $$ ] || kill $one; done; exec sleep 600"
-    code, written = watched(tmp_path / "spark", "60", "60", "it is started again", kill, WARMING="60")
+    code, written = watched(tmp_path / "spark", "60", STAYS, "it is started again", kill)
     assert code == 0, written
     first = next(line for line in written.splitlines() if line.startswith(NAME))
     assert first == f"{NAME} has ended with -15; it is started again"

@@ -7,12 +7,15 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
 sys.path.insert(0, str(Path(__file__).parent))
 from dead_letters import dead
+from mq_support import until
 from spark_support import ENVIRONMENT
 
 from mqops.spark_private import scratch
@@ -26,6 +29,16 @@ SPILL = "--conf spark.shuffle.spill.numElementsForceSpillThreshold=10 "
 def data_files(folder: Path) -> list[Path]:
     """The shuffle files with data, once the job has written some."""
     return [path for path in folder.rglob("shuffle_*.data") if path.stat().st_size]
+
+
+def suspended(process: psutil.Process) -> Iterator[psutil.Process]:
+    """A process that stands still, so that it starts no other one, then those that it has started."""
+    with suppress(psutil.NoSuchProcess):
+        process.suspend()
+        until(lambda: process.status() in (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE))
+        yield process
+        for child in process.children():
+            yield from suspended(child)
 
 
 def test_neither_a_running_job_nor_a_killed_one_shows_its_data(make_run, tmp_path):
@@ -42,9 +55,7 @@ def test_neither_a_running_job_nor_a_killed_one_shows_its_data(make_run, tmp_pat
     while not data_files(lake):
         assert process.poll() is None, process.stdout.read().decode()
         time.sleep(0.05)
-    family = [*psutil.Process(process.pid).children(recursive=True), psutil.Process(process.pid)]
-    for one in family:
-        one.suspend()
+    family = list(suspended(psutil.Process(process.pid)))
 
     def shown() -> list[Path]:
         """What others can read, or what has the data in clear."""
