@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mqwire.code_pages import EBCDIC, Family, family_of, invariant_bytes
+from mqwire.code_pages import EBCDIC, NL, Family, family_of, invariant_bytes
 from mqwire.constants import MQENC_INTEGER_MASK, MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED, MQENC_NATIVE
 from mqwire.ebcdic import decoding_table
 from mqwire.errors import NotText, UnknownCcsid, UnknownEncoding
@@ -258,6 +258,24 @@ def decode(
         if codec.partial:
             raise UnknownCcsid(structure, field, at, f"CCSID {ccsid} cannot be converted here") from error
         raise NotText(structure, field, at, f"not text in CCSID {ccsid}: {_why(error)}") from error
+
+
+def read_text(
+    raw: Bytes,
+    ccsid: int,
+    encoding: int = MQENC_NATIVE,
+    *,
+    structure: str = "text",
+    field: str = "",
+    offset: int = 0,
+) -> str:
+    """As ``decode``, for reading alone: an NL of EBCDIC is the line feed that a program gets with MQGMO_CONVERT."""
+    return with_line_feeds(decode(raw, ccsid, encoding, structure=structure, field=field, offset=offset), ccsid)
+
+
+def with_line_feeds(text: str, ccsid: int) -> str:
+    """A text that was decoded from a CCSID: as ``read_text``."""
+    return text.replace(NL, "\n") if NL in text and family_of(ccsid) in EBCDIC else text
 
 
 def encode(

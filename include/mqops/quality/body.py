@@ -18,7 +18,7 @@ from xml.parsers import expat
 from mqops.observe.core.payload import BINARY_FORMATS
 from mqops.rules.documents import json_problem
 from mqwire import constants as c
-from mqwire.ccsid import decode
+from mqwire.ccsid import read_text
 from mqwire.code_pages import family_of
 from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
 from mqwire.headers import Chain, walk
@@ -100,7 +100,7 @@ def _payload(payload: bytes, chain: Chain, wanted: frozenset[str], seen: Seen) -
 def _text(payload: bytes, chain: Chain) -> tuple[str | None, str | None]:
     """The payload as text, or None and where it is not text in its CCSID."""
     try:
-        text = decode(payload, chain.ccsid, chain.encoding, structure="payload", offset=chain.payload_offset)
+        text = read_text(payload, chain.ccsid, chain.encoding, structure="payload", offset=chain.payload_offset)
     except (UnknownCcsid, UnknownEncoding):
         why = "is unknown" if family_of(chain.ccsid) is None else "cannot be converted here"
         return None, f"CCSID {chain.ccsid} {why}"

@@ -21,6 +21,9 @@ NORMAL = 273
         (939, "c10e45620fc10e4566fe", "A日A本\ufffd", (9,)),  # half a character at the end
         (939, "c10e45ff0fc1", "A\ufffdA", (2,)),
         (939, "c10e450fc1", "A\ufffdA", (2,)),  # half a character before a shift-in
+        (1047, "c115c225c1", "A\nB\nA", ()),  # NL and LF
+        (939, "c1150efefe0f15c1", "A\n\ufffd\nA", (3,)),
+        (819, "418542", "A\x85B", ()),
     ],
 )
 def test_what_is_not_in_the_ccsid_is_marked(ccsid: int, raw: str, text: str, bad: tuple[int, ...]) -> None:

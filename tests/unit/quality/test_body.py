@@ -50,6 +50,11 @@ def test_text_that_is_text_in_its_ccsid(body: bytes, ccsid: int, encoding: int) 
     assert (found["body_text_valid"], found["body_text_problem"]) == (True, None)
 
 
+@pytest.mark.parametrize(("text", "kind"), [('{"a":\x85 1}', "json"), ("<a>\x85<b/>\x85</a>", "xml")])
+def test_a_new_line_of_EBCDIC_is_a_blank_of_JSON_and_XML(text: str, kind: str) -> None:
+    assert seen(encode(text, 1047), ccsid=1047, encoding=785)[f"payload_{kind}_valid"] is True
+
+
 @pytest.mark.parametrize(
     ("body", "ccsid", "problem"),
     [

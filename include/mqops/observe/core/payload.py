@@ -3,8 +3,9 @@
 1. The chain of headers begins behind the MQDLH; without a valid MQDLH it begins with the MQMD. It gives Format,
    Encoding and CCSID of the data. If the chain is not valid, all columns are null: nothing says what the data is.
 2. Data is text if its Format is not one of `BINARY_FORMATS`, it is valid in its CCSID, and it has no NUL. Nothing is
-   replaced. `text_decoded` is null if the bytes from `text_offset` on are already that text in UTF-8, as in most
-   messages, so that the snapshot does not have it twice.
+   replaced, but an NL of EBCDIC by a line feed: MQGMO_CONVERT does so, and JSON and XML know no other. `text_decoded`
+   is null if the bytes from `text_offset` on are already that text in UTF-8, as in most messages, so that the snapshot
+   does not have it twice.
 3. A property is an element without child elements in any folder of an MQRFH2, named `folder.name`. The first of a name
    counts; one that is nil does not. The column is a JSON object of texts. It is null if the names have more than
    `MOST_NAMES` characters. A folder that is not valid counts as having no properties, the others are used (IBM: MQRFH2
@@ -19,7 +20,7 @@ from typing import NamedTuple, TypeAlias
 
 from mqops.rules.documents import DocumentKind, kind_of
 from mqwire import constants as c
-from mqwire.ccsid import decode
+from mqwire.ccsid import read_text
 from mqwire.errors import WireError
 from mqwire.folder import Element, jms_destination
 from mqwire.headers import Chain, inherited, walk
@@ -94,7 +95,7 @@ def kind_and_text(
     if raw.isascii() and ccsid in ASCII_CCSIDS:
         return kind_of(raw.decode("ascii")), None
     try:
-        text = decode(raw, ccsid, encoding)
+        text = read_text(raw, ccsid, encoding)
     except WireError:
         return None, None
     kind = kind_of(text)
