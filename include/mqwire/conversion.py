@@ -160,12 +160,16 @@ def _parameter(found: pcf.Parameter, codec: Codec, source: Form, target: Form) -
         return found
     of_data = found.ccsid == c.MQCCSI_DEFAULT
     ccsid, read = (found.ccsid, source) if of_data else (target.ccsid, source._replace(ccsid=found.ccsid))
-    listed = found.value if isinstance(found, pcf.MQCFSL) else (found.value,)
-    texts = tuple(_with_lf(text, read, target) for text in listed)
-    found = replace(found, value=texts if isinstance(found, pcf.MQCFSL) else texts[0])
+    texts = tuple(_with_lf(text, read, target) for text in _texts(found))
     longest = max((len(_encoded(text, codec, "String")) for text in texts), default=0)
     length = found.length
     if length is not None and (longest > length or length % len(codec.blank)):
         length = None
     padding = found.padding if length is not None and length == found.length else None
-    return replace(found, ccsid=ccsid, length=length, padding=padding)
+    if isinstance(found, pcf.MQCFSL):
+        return replace(found, value=texts, ccsid=ccsid, length=length, padding=padding)
+    return replace(found, value=texts[0], ccsid=ccsid, length=length, padding=padding)
+
+
+def _texts(found: pcf.MQCFST | pcf.MQCFSF | pcf.MQCFSL) -> tuple[str, ...]:
+    return found.value if isinstance(found, pcf.MQCFSL) else (found.value,)

@@ -96,7 +96,8 @@ def _converted(message: Transmitted, target: Form, own: Own) -> Converted:
     _check_numbers(md.encoding, _SOURCE)
     _check_numbers(target.encoding, _TARGET)
     try:
-        chain = walk(md.format, md.encoding, md.coded_char_set_id, message.body, q_mgr_ccsid=own.ccsid)
+        described = md.format, md.encoding, md.coded_char_set_id
+        chain = walk(*described, message.body, q_mgr_ccsid=own.ccsid, msg_type=md.msg_type)
     except (UnknownCcsid, UnknownEncoding) as unknown:
         raise SourceError(unknown) from unknown
     data, form = message.body[chain.payload_offset :], Form(chain.encoding, chain.ccsid)

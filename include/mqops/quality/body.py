@@ -31,12 +31,18 @@ MOST_DECLARED = 100
 
 
 class Message(NamedTuple):
-    """What the look needs to know of one message: `body` is everything after the MQMD."""
+    """What the look needs to know of one message: `body` is everything after the MQMD; `msg_type` MQMD.MsgType."""
 
     format: str
     encoding: int
     ccsid: int
+    msg_type: int
     body: bytes
+
+    @property
+    def chain(self) -> Chain:
+        """Its headers. Raises WireError: one is not what its Format says."""
+        return walk(self.format, self.encoding, self.ccsid, self.body, msg_type=self.msg_type)
 
 
 def look(message: Message, wanted: frozenset[str]) -> Seen:
@@ -66,7 +72,7 @@ _NEED_TEXT = frozenset(
 def _headers(message: Message, seen: Seen) -> Chain | None:
     """The chain of headers with its MQRFH2 folders parsed, or None where there is a fault."""
     try:
-        chain = walk(message.format, message.encoding, message.ccsid, message.body)
+        chain = message.chain
         for header in chain.headers:
             if isinstance(header.value, MQRFH2):
                 seen["rfh2_valid"] = True

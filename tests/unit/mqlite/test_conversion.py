@@ -271,6 +271,14 @@ def test_headers_that_cannot_be_in_UTF16_are_in_the_queue_managers_character_set
     assert caught.value.message == dlh(LINUX).replace(*says) + TEXT.encode("utf-16-be")
 
 
+def test_a_report_without_data_has_nothing_to_convert(application: Application) -> None:
+    """IBM MQ, "Conversion of report messages": its Format is that of its original; on the dead-letter queue, too."""
+    for format_name, before, after in (("MQHRF2", b"", b""), ("MQDEAD", dlh(HOST, "MQHRF2"), dlh(LINUX, "MQHRF2"))):
+        said = {"Format": format_name.encode(), "Encoding": HOST.encoding, "CodedCharSetId": HOST.ccsid}
+        application.put("Q1", before, MsgType=CMQC.MQMT_REPORT, **said)
+        assert application.get("Q1", CONVERT, Encoding=546, CodedCharSetId=1208)[1] == after
+
+
 NL_TO_LF = [
     # from, to; what X'C1 15 C2 25 C3' is then
     *[(ccsid, to, b"A\nB\nC") for ccsid in (37, 273, 500, 1047, 1140, 930, 939, 1390, 1388, 1364, 1371)

@@ -89,6 +89,13 @@ def test_what_is_no_text_is_not_guessed(body, said):
     assert [found[key] for key in ("BODY", "BODY JSON $.a", "BODY XPATH /a", "PROP usr.a")] == [None] * 4
 
 
+@pytest.mark.parametrize("format_name", ["MQHRF2", "MQIMS", "MQSTR"])
+def test_a_report_without_data_has_an_empty_text_whatever_its_format_promises(format_name):
+    empty = MQDLH(format=format_name, coded_char_set_id=1208, encoding=546).pack()
+    for row in (columns(b"", format=format_name, msg_type=4), columns(empty, format="MQDEAD", msg_type=4)):
+        assert (row["text_kind"], row["text_offset"], text_of(row)) == ("text", row["body_length"], "")
+
+
 @pytest.mark.parametrize("encoding", [273, 546])
 def test_properties_of_every_folder_the_first_of_a_name_counts(encoding):
     folders = ["<usr><a>1</a><a>2</a><g><b>&lt;é</b></g><n xsi:nil='true'/></usr>", "<jms><Dst>queue:///Q</Dst></jms>"]
