@@ -154,7 +154,7 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize(("encoding", "ccsid", "data", "of_header"), WRITTEN)
-def test_the_data_may_be_in_a_CCSID_in_which_the_header_of_the_properties_is_not(  # noqa: PLR0917
+def test_the_data_may_be_in_a_CCSID_in_which_the_header_of_the_properties_is_not(
     application: Application, encoding: int, ccsid: int, data: bytes, of_header: int
 ) -> None:
     """IBM MQ, "MQRFH2": its fields are in the CCSID that stands before it, one with single-byte characters."""
