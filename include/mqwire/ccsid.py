@@ -17,8 +17,10 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any, cast
 
 from mqwire.code_pages import EBCDIC, NL, Family, family_of, invariant_bytes
 from mqwire.constants import MQENC_INTEGER_MASK, MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED, MQENC_NATIVE
@@ -55,6 +57,9 @@ _UTF16_BY_ENCODING = frozenset({1200, 13488, 17584})
 _UTF16_FIXED = {1201: "utf-16-be", 1202: "utf-16-le"}
 UTF16 = _UTF16_BY_ENCODING | _UTF16_FIXED.keys()
 _JAPANESE_PC = 943
+_MORE_IN_ICU = frozenset({950, 970, 1363, 1386})
+"""CCSIDs of which IBM's table has more than Python's, above all the characters that users define: text that Python has
+not is converted by ICU, the whole of it."""
 _NO_TABLE = "there is no conversion table for its CCSID here"
 _SPECIAL = {0: "queue manager's", -1: "embedded", -2: "inherited", -3: "application's", -4: "as published"}
 
@@ -175,7 +180,39 @@ def _python_codec(ccsid: int, name: str) -> Codec:
         return text
 
     decode = plain if _is_exact(lookup.name) else exact
-    return Codec(ccsid, decode, write, " ".encode(name), plain)
+    codec = Codec(ccsid, decode, write, " ".encode(name), plain)
+    return _with_more(codec) if ccsid in _MORE_IN_ICU else codec
+
+
+def _with_more(codec: Codec) -> Codec:
+    """A codec that takes ICU for what it has not; the error is its own where ICU has not that either."""
+
+    def first_of(own: Callable[[Any], Any], further: Callable[[Conversion, Any], Any], given: Any) -> Any:
+        try:
+            return own(given)
+        except UnicodeError:
+            page = conversion(codec.ccsid)
+            with suppress(UnicodeError):
+                if page is not None:
+                    return further(page, given)
+            raise
+
+    def written_back(page: Conversion, raw: bytes) -> str:
+        text = page.decode(raw)
+        if write(text) != raw:
+            raise UnicodeError
+        return text
+
+    def write(text: str) -> bytes:
+        return cast(bytes, first_of(codec.encode, lambda page, given: page.encode(given), text))
+
+    def decode(raw: bytes) -> str:
+        return cast(str, first_of(codec.decode, written_back, raw))
+
+    def read(raw: bytes) -> str:
+        return cast(str, first_of(codec.text, lambda page, given: page.text(given), raw))
+
+    return replace(codec, decode=decode, encode=write, text=read)
 
 
 def _writing(name: str) -> Callable[[str], bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from contextlib import suppress
 from hashlib import sha256
 
 import pytest
@@ -129,6 +130,38 @@ def test_a_second_code_of_a_character_is_text_and_nothing_that_is_written_back(c
     with pytest.raises(UnicodeError):
         codec_for(ccsid, encoding=785).decode(bytes.fromhex(raw))
     assert decode(encode(text, ccsid), ccsid) == text
+
+
+USER_DEFINED = [
+    # CCSID -> first code of a range, Unicode of it, how many
+    (950, "8e40", 0xE311, 63), (950, "fa40", 0xE000, 63), (950, "fea1", 0xE2B3, 94),
+    (1386, "aaa1", 0xE000, 94), (1386, "f8a1", 0xE234, 94), (1386, "a140", 0xE4C6, 63),
+    (1363, "c9a1", 0xE000, 94), (970, "fea1", 0xE05E, 94), (943, "f040", 0xE000, 63),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("ccsid", "first", "character", "count"), USER_DEFINED)
+def test_characters_that_users_define_are_text(ccsid: int, first: str, character: int, count: int) -> None:
+    """IBM's tables give them the private use area of Unicode: names of people and places have such characters."""
+    codes = range(int(first, 16), int(first, 16) + count)
+    raw = b"A" + b"".join(one.to_bytes(2, "big") for one in codes)
+    text = "A" + "".join(map(chr, range(character, character + count)))
+    assert (decode(raw, ccsid), encode(text, ccsid), codec_for(ccsid, encoding=546).decode(raw)) == (text, raw, text)
+
+
+@pytest.mark.parametrize("ccsid", [943, 950, 954, 970, 1363, 1386])
+def test_two_bytes_that_are_read_to_be_written_back_are_written_back(ccsid: int) -> None:
+    codec, seen = codec_for(ccsid, encoding=546), 0
+    for number in range(0x8140, 0xFEFF):
+        raw = number.to_bytes(2, "big")
+        with suppress(UnicodeError):
+            seen += 1
+            assert codec.encode(codec.decode(raw)) == raw
+    assert seen
+
+
+def test_the_euro_of_1386() -> None:
+    assert (encode("10 €", 1386).hex(), decode(bytes.fromhex("a2e3"), 1386)) == ("313020a2e3", "€")
 
 
 def test_all_of_943_is_as_in_IBMs_table() -> None:
