@@ -1,7 +1,7 @@
 """CCSID to codec: strict both ways, exact both ways, unknown ones refused. Knows no structure.
 
 1. A decoded text encodes back to the same bytes, or decoding fails: some multi-byte pages have two codes for one
-   character. Only ``Codec.text`` reads more: shifts of mixed EBCDIC that change nothing.
+   character. Only ``Codec.text`` reads more: such second codes, and shifts of mixed EBCDIC that change nothing.
 2. CCSIDs 1200, 13488 and 17584 have the byte order of the integers of the same data (Encoding); 1202 is always
    little-endian, 1201 always big-endian.
 3. The special values (0 queue manager, -1 embedded, -2 inherit, -3 application) are no character sets: the caller
@@ -15,11 +15,14 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any, cast
 
-from mqwire.code_pages import EBCDIC, Family, family_of, invariant_bytes
+from mqwire.code_pages import EBCDIC, NL, Family, family_of, invariant_bytes
 from mqwire.constants import MQENC_INTEGER_MASK, MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED, MQENC_NATIVE
 from mqwire.ebcdic import decoding_table
 from mqwire.errors import NotText, UnknownCcsid, UnknownEncoding
@@ -53,6 +56,10 @@ _PYTHON: dict[int, str] = {
 _UTF16_BY_ENCODING = frozenset({1200, 13488, 17584})
 _UTF16_FIXED = {1201: "utf-16-be", 1202: "utf-16-le"}
 UTF16 = _UTF16_BY_ENCODING | _UTF16_FIXED.keys()
+_JAPANESE_PC = 943
+_MORE_IN_ICU = frozenset({950, 970, 1363, 1386})
+"""CCSIDs of which IBM's table has more than Python's, above all the characters that users define: text that Python has
+not is converted by ICU, the whole of it."""
 _NO_TABLE = "there is no conversion table for its CCSID here"
 _SPECIAL = {0: "queue manager's", -1: "embedded", -2: "inherited", -3: "application's", -4: "as published"}
 
@@ -62,9 +69,9 @@ class Codec:
     """One character set.
 
     ``decode``, ``encode`` and ``text`` are strict and raise ``UnicodeError``. ``text`` is for reading alone: it reads
-    what ``decode`` does, and mixed EBCDIC with shifts that would not be written. ``blank`` is the encoded blank:
-    structures can be in this character set only if it is one byte. A ``partial`` one has the invariant characters
-    only (rule 4).
+    what ``decode`` does, second codes of a character, and mixed EBCDIC with shifts that would not be written. ``blank``
+    is the encoded blank: structures can be in this character set only if it is one byte. A ``partial`` one has the
+    invariant characters only (rule 4).
     """
 
     ccsid: int
@@ -161,21 +168,80 @@ def _table_codec(ccsid: int, page: str) -> Codec:
 
 def _python_codec(ccsid: int, name: str) -> Codec:
     lookup = codecs.lookup(name)
+    write = _with_ibm_extension(name) if ccsid == _JAPANESE_PC else _writing(name)
 
     def plain(raw: bytes) -> str:
         return raw.decode(name)
 
     def exact(raw: bytes) -> str:
         text = raw.decode(name)
-        if text.encode(name) != raw:
+        if write(text) != raw:
             raise UnicodeError("decodes to text that would encode to other bytes")
         return text
 
-    def encode(text: str) -> bytes:
+    decode = plain if _is_exact(lookup.name) else exact
+    codec = Codec(ccsid, decode, write, " ".encode(name), plain)
+    return _with_more(codec) if ccsid in _MORE_IN_ICU else codec
+
+
+def _with_more(codec: Codec) -> Codec:
+    """A codec that takes ICU for what it has not; the error is its own where ICU has not that either."""
+
+    def first_of(own: Callable[[Any], Any], further: Callable[[Conversion, Any], Any], given: Any) -> Any:
+        try:
+            return own(given)
+        except UnicodeError:
+            page = conversion(codec.ccsid)
+            with suppress(UnicodeError):
+                if page is not None:
+                    return further(page, given)
+            raise
+
+    def written_back(page: Conversion, raw: bytes) -> str:
+        text = page.decode(raw)
+        if write(text) != raw:
+            raise UnicodeError
+        return text
+
+    def write(text: str) -> bytes:
+        return cast(bytes, first_of(codec.encode, lambda page, given: page.encode(given), text))
+
+    def decode(raw: bytes) -> str:
+        return cast(str, first_of(codec.decode, written_back, raw))
+
+    def read(raw: bytes) -> str:
+        return cast(str, first_of(codec.text, lambda page, given: page.text(given), raw))
+
+    return replace(codec, decode=decode, encode=write, text=read)
+
+
+def _writing(name: str) -> Callable[[str], bytes]:
+    def write(text: str) -> bytes:
         return text.encode(name)
 
-    decode = plain if _is_exact(lookup.name) else exact
-    return Codec(ccsid, decode, encode, " ".encode(name), decode)
+    return write
+
+
+def _with_ibm_extension(name: str) -> Callable[[str], bytes]:
+    """CCSID 943 writes the characters of IBM's extension (X'FA40' to X'FC4B') there; Python writes those that NEC has
+    selected of them (X'ED40' to X'EEFC') at that second place. Names of people have such characters."""
+    codes: dict[str, bytes] = {}
+    for number in range(0xFA40, 0xFC4C):
+        raw = number.to_bytes(2, "big")
+        character = raw.decode(name, "ignore")
+        if len(character) == 1 and character.encode(name)[0] in {0xED, 0xEE}:
+            codes[character] = raw
+    extension = re.compile(f"([{''.join(codes)}])")
+
+    def write(text: str) -> bytes:
+        if text.isascii():
+            return text.encode(name)
+        try:
+            return b"".join(codes.get(part) or part.encode(name) for part in extension.split(text))
+        except UnicodeEncodeError:
+            return text.encode(name)  # raises: the place is one of the whole text
+
+    return write
 
 
 def _is_exact(name: str) -> bool:
@@ -258,6 +324,24 @@ def decode(
         if codec.partial:
             raise UnknownCcsid(structure, field, at, f"CCSID {ccsid} cannot be converted here") from error
         raise NotText(structure, field, at, f"not text in CCSID {ccsid}: {_why(error)}") from error
+
+
+def read_text(
+    raw: Bytes,
+    ccsid: int,
+    encoding: int = MQENC_NATIVE,
+    *,
+    structure: str = "text",
+    field: str = "",
+    offset: int = 0,
+) -> str:
+    """As ``decode``, for reading alone: an NL of EBCDIC is the line feed that a program gets with MQGMO_CONVERT."""
+    return with_line_feeds(decode(raw, ccsid, encoding, structure=structure, field=field, offset=offset), ccsid)
+
+
+def with_line_feeds(text: str, ccsid: int) -> str:
+    """A text that was decoded from a CCSID: as ``read_text``."""
+    return text.replace(NL, "\n") if NL in text and family_of(ccsid) in EBCDIC else text
 
 
 def encode(

@@ -25,6 +25,9 @@ class Family(Enum):
 
 
 EBCDIC = frozenset({Family.SINGLE_EBCDIC, Family.MIXED_EBCDIC})
+ASCII = frozenset({Family.SINGLE_ASCII, Family.MIXED_ASCII})
+NL = "\x85"
+"""The new line of EBCDIC, X'15'."""
 
 _LISTED: Mapping[Family, str] = {
     Family.SINGLE_EBCDIC: (

@@ -3,6 +3,8 @@
 1. A number changes its byte order, a text its CCSID and keeps its width, bytes stay as they are.
 2. A structure with an Encoding and CodedCharSetId of its own says there what follows it: the caller sets them.
 3. Text that grows beyond its field, or that a CCSID does not have, is an error (``NotText``); nothing is lost.
+4. The NL of an EBCDIC page (X'15') is the LF of an ASCII page where the form says so (IBM MQ, "AllQueueManagers stanza
+   of the mqs.ini file", ConvEBCDICNewline); no other page has a line end of one character for it.
 """
 
 from __future__ import annotations
@@ -14,16 +16,17 @@ from typing import NamedTuple
 from mqwire import constants as c
 from mqwire import pcf
 from mqwire.ccsid import Codec, codec_for
-from mqwire.code_pages import family_of
+from mqwire.code_pages import ASCII, EBCDIC, NL, family_of
 from mqwire.errors import NotText, UnknownCcsid, UnknownEncoding
 from mqwire.layout import Layout, byte_order
 
 
 class Form(NamedTuple):
-    """How numbers and text are written: an Encoding and a CCSID."""
+    """How numbers and text are written: an Encoding and a CCSID. `nl_to_lf` of a form that is wanted: rule 4."""
 
     encoding: int
     ccsid: int
+    nl_to_lf: bool = False
 
 
 class SourceError(Exception):
@@ -77,13 +80,20 @@ def orders(source: Form, target: Form) -> tuple[str, str]:
 def text_converted(raw: bytes, source: Form, target: Form) -> bytes:
     """Text of any length. Raises NotText, SourceError, TargetError."""
     read, write = source_codec(source), target_codec(target)
-    return _encoded(_decoded(raw, read, "text"), write, "text")
+    return _encoded(_with_lf(_decoded(raw, read, "text"), source, target), write, "text")
+
+
+def _with_lf(text: str, source: Form, target: Form) -> str:
+    """Rule 4."""
+    if target.nl_to_lf and family_of(source.ccsid) in EBCDIC and family_of(target.ccsid) in ASCII:
+        return text.replace(NL, "\n")
+    return text
 
 
 def field_converted(raw: bytes, source: Form, target: Form, name: str = "text") -> bytes:
     """Text that keeps its width, filled up with blanks. Raises as `text_converted`."""
     write = target_codec(target, fixed=True)
-    text = _decoded(raw, source_codec(source, fixed=True), name)
+    text = _with_lf(_decoded(raw, source_codec(source, fixed=True), name), source, target)
     new = _encoded(text, write, name)
     if len(new) > len(raw):
         new = _encoded(text.rstrip(" "), write, name)
@@ -136,23 +146,30 @@ def pcf_converted(raw: bytes, source: Form, target: Form) -> bytes:
     except (UnknownCcsid, UnknownEncoding) as error:
         raise SourceError(error) from error
     codec = target_codec(target)
-    parameters = tuple(_parameter(each, codec, target) for each in message.parameters)
+    parameters = tuple(_parameter(each, codec, source, target) for each in message.parameters)
     try:
         return pcf.encode(replace(message, parameters=parameters), encoding=target.encoding, ccsid=target.ccsid)
     except (UnknownCcsid, UnknownEncoding) as error:
         raise TargetError(error) from error
 
 
-def _parameter(found: pcf.Parameter, codec: Codec, target: Form) -> pcf.Parameter:
+def _parameter(found: pcf.Parameter, codec: Codec, source: Form, target: Form) -> pcf.Parameter:
     if isinstance(found, pcf.MQCFGR):
-        return replace(found, value=tuple(_parameter(each, codec, target) for each in found.value))
+        return replace(found, value=tuple(_parameter(each, codec, source, target) for each in found.value))
     if not isinstance(found, pcf.MQCFST | pcf.MQCFSF | pcf.MQCFSL):
         return found
-    ccsid = found.ccsid if found.ccsid == c.MQCCSI_DEFAULT else target.ccsid
-    texts = found.value if isinstance(found, pcf.MQCFSL) else (found.value,)
+    of_data = found.ccsid == c.MQCCSI_DEFAULT
+    ccsid, read = (found.ccsid, source) if of_data else (target.ccsid, source._replace(ccsid=found.ccsid))
+    texts = tuple(_with_lf(text, read, target) for text in _texts(found))
     longest = max((len(_encoded(text, codec, "String")) for text in texts), default=0)
     length = found.length
     if length is not None and (longest > length or length % len(codec.blank)):
         length = None
     padding = found.padding if length is not None and length == found.length else None
-    return replace(found, ccsid=ccsid, length=length, padding=padding)
+    if isinstance(found, pcf.MQCFSL):
+        return replace(found, value=texts, ccsid=ccsid, length=length, padding=padding)
+    return replace(found, value=texts[0], ccsid=ccsid, length=length, padding=padding)
+
+
+def _texts(found: pcf.MQCFST | pcf.MQCFSF | pcf.MQCFSL) -> tuple[str, ...]:
+    return found.value if isinstance(found, pcf.MQCFSL) else (found.value,)

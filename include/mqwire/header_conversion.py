@@ -56,7 +56,9 @@ def header_converted(header: Header, raw: bytes, said: Form, target: Form) -> by
     if header.says is Says.MSG_DESC:
         layout, at = MQMD_LAYOUT, MQXQH_LAYOUT.offset("msg_desc")
     if header.says is not Says.BEFORE:
-        layout.writer("encoding", "coded_char_set_id", encoding=target.encoding)(new, *said, offset=at)
+        layout.writer("encoding", "coded_char_set_id", encoding=target.encoding)(
+            new, said.encoding, said.ccsid, offset=at
+        )
     if "StrucLength" in {field.name for field in layout.fields}:
         layout.writer("struc_length", encoding=target.encoding)(new, len(new))
     return bytes(new)

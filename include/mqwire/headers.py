@@ -11,6 +11,8 @@
    or CCSID that is unknown is reported for the header that has it. Offsets are those of the
    body, but for the MQMD in front of it, which has its own.
 5. A chain has at most ``HEADERS`` headers.
+6. A report has the Format of its original, and none, some or all of its data (IBM MQ, "Conversion of report messages"):
+   where nothing is left of it, there is no header.
 """
 
 from __future__ import annotations
@@ -139,7 +141,14 @@ def _kind(format_name: str) -> _Kind:
 
 
 def walk(
-    format: str | bytes, encoding: int, ccsid: int, body: Buffer, *, offset: int = 0, q_mgr_ccsid: int | None = None
+    format: str | bytes,
+    encoding: int,
+    ccsid: int,
+    body: Buffer,
+    *,
+    offset: int = 0,
+    q_mgr_ccsid: int | None = None,
+    msg_type: int = c.MQMT_DATAGRAM,
 ) -> Chain:
     """The headers from ``offset`` on.
 
@@ -147,16 +156,24 @@ def walk(
     :param encoding: MQMD.Encoding
     :param ccsid: MQMD.CodedCharSetId
     :param q_mgr_ccsid: what CCSID 0 stands for
+    :param msg_type: MQMD.MsgType: of a report (rule 6), or not
     :raises WireError: a header is cut short or not what its format says, or there are more than ``HEADERS``
     """
-    chain, error = walk_far(format, encoding, ccsid, body, offset=offset, q_mgr_ccsid=q_mgr_ccsid)
+    chain, error = walk_far(format, encoding, ccsid, body, offset=offset, q_mgr_ccsid=q_mgr_ccsid, msg_type=msg_type)
     if error is not None:
         raise error
     return chain
 
 
 def walk_far(
-    format: str | bytes, encoding: int, ccsid: int, body: Buffer, *, offset: int = 0, q_mgr_ccsid: int | None = None
+    format: str | bytes,
+    encoding: int,
+    ccsid: int,
+    body: Buffer,
+    *,
+    offset: int = 0,
+    q_mgr_ccsid: int | None = None,
+    msg_type: int = c.MQMT_DATAGRAM,
 ) -> tuple[Chain, WireError | None]:
     """The headers from ``offset`` to the first that is not valid, and why that is not; parameters as ``walk``.
 
@@ -165,7 +182,7 @@ def walk_far(
     headers: list[Header] = []
     name = _format_name(format)
     failed: WireError | None = None
-    while is_header(name):
+    while is_header(name) and not (msg_type == c.MQMT_REPORT and offset == len(body)):
         try:
             if len(headers) == HEADERS:
                 raise WireError(_kind(name).title, "StrucId", offset, f"there are more than {HEADERS} headers")

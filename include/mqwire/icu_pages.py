@@ -4,7 +4,7 @@
    spot, with a compiler and ICU's headers, which an operator's machine does not have. Where it is not installed, names
    are read all the same (`mqwire.code_pages`) and only text is missing.
 2. Decoding is strict. The text encodes to the same bytes, or it is refused: ICU puts a substitute where a character
-   does not exist, and knows second codes for some.
+   does not exist, and knows second codes for some. In text, second codes are read.
 3. Mixed EBCDIC shifts to double byte and back (SO, SI). In text, shifts that change nothing (SI SO between two fields)
    and a missing last one are read; in fields that are written back, they are refused.
 """
@@ -15,7 +15,6 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-_SHIFTS = b"\x0e\x0f"
 _SAME = {5486: 1390, 5495: 1399}
 """CCSIDs with the characters of another one, at the same places."""
 _ANNOUNCED = frozenset({25546})
@@ -59,8 +58,7 @@ def conversion(ccsid: int) -> Conversion | None:
         return found if back == raw else _refuse()
 
     def text(raw: bytes) -> str:
-        found, back = read(raw)
-        return found if back.translate(None, _SHIFTS) == raw.translate(None, _SHIFTS) else _refuse()
+        return read(raw)[0]
 
     def encode(value: str) -> bytes:
         raw: bytes = icu.UnicodeString(value).encode(name)

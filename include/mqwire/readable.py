@@ -2,14 +2,15 @@
 
 1. A byte, or a sequence of bytes, that the CCSID does not have is U+FFFD in the text, and its offset is told.
 2. In mixed EBCDIC what follows such a place is read as it stands there: behind a shift-out two bytes are a character.
-3. With more than ``MOST_BAD`` of them the bytes are no text. NULs are characters.
+3. An NL of EBCDIC is a line feed, as ``ccsid.read_text`` has it.
+4. With more than ``MOST_BAD`` of them the bytes are no text. NULs are characters.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mqwire.ccsid import codec_for
+from mqwire.ccsid import codec_for, with_line_feeds
 from mqwire.code_pages import Family, family_of
 from mqwire.errors import UnknownCcsid
 
@@ -28,7 +29,7 @@ class Readable:
 
 
 def readable(raw: bytes, ccsid: int, encoding: int) -> Readable | None:
-    """The text of some bytes; None if they are none (rule 3), or the place that is not valid cannot be told.
+    """The text of some bytes; None if they are none (rule 4), or the place that is not valid cannot be told.
 
     :param encoding: Encoding of the same data
     :raises WireError: no conversion of the CCSID is known here, or the byte order is not
@@ -43,7 +44,8 @@ def readable(raw: bytes, ccsid: int, encoding: int) -> Readable | None:
             shift = _SHIFT_OUT if mixed and _is_shifted(raw, at) else b""
             rest = shift + raw[at:]
             try:
-                return Readable(text="".join([*pieces, codec.text(rest)]), bad=tuple(bad))
+                text = with_line_feeds("".join([*pieces, codec.text(rest)]), ccsid)
+                return Readable(text=text, bad=tuple(bad))
             except UnicodeDecodeError as error:
                 if codec.partial:
                     why = f"CCSID {ccsid} cannot be converted here"

@@ -92,7 +92,7 @@ def payloads(chance: random.Random) -> None:
     body, said = body_of(chance), Described(*described(chance))
     dead = Described(*described(chance)) if chance.random() < 0.5 else None
     body = bytes(MQDLH_LAYOUT.size if dead else 0) + body
-    found = payload_of(said, dead, body)
+    found = payload_of(said, dead, body, 8)
     assert found.text_offset is None or 0 <= found.text_offset <= len(body)
     for text in (found.jms_destination, found.text_decoded, found.properties):
         if text is not None:
@@ -103,7 +103,7 @@ def payloads(chance: random.Random) -> None:
 def bodies(chance: random.Random) -> None:
     format_name, encoding, ccsid = described(chance)
     body = body_of(chance)
-    look(Message(format=format_name, encoding=encoding, ccsid=ccsid, body=body), BODY_COLUMNS)
+    look(Message(format=format_name, encoding=encoding, ccsid=ccsid, msg_type=8, body=body), BODY_COLUMNS)
     masked(body, ccsid, encoding)
 
 
@@ -112,14 +112,14 @@ def json_texts(chance: random.Random) -> None:
     if kind_of(text) == "json":
         for value in json_values(text, ["$.a.a", "$[0]", "$[0][0]", "$.k"]):
             assert value is None or value.encode() is not None
-    look(Message(format="MQSTR", encoding=546, ccsid=1208, body=text.encode()), BODY_COLUMNS)
+    look(Message(format="MQSTR", encoding=546, ccsid=1208, msg_type=8, body=text.encode()), BODY_COLUMNS)
 
 
 def xml_texts(chance: random.Random) -> None:
     text = text_of(chance, XML)
     if kind_of(text) == "xml":
         xml_values(text, ["/a", "/a/b/@a1", "/a/a[2]"])
-    look(Message(format="MQSTR", encoding=546, ccsid=1208, body=text.encode()), BODY_COLUMNS)
+    look(Message(format="MQSTR", encoding=546, ccsid=1208, msg_type=8, body=text.encode()), BODY_COLUMNS)
 
 
 def patterns(chance: random.Random) -> None:

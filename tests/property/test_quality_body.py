@@ -50,7 +50,7 @@ BODIES = st.one_of(
 def test_any_bytes_are_looked_at_without_failing_or_quoting(
     body: bytes, format_name: str, ccsid: int, encoding: int
 ) -> None:
-    message = Message(format=format_name, encoding=encoding, ccsid=ccsid, body=body)
+    message = Message(format=format_name, encoding=encoding, ccsid=ccsid, msg_type=8, body=body)
     seen = look(message, EVERYTHING)
     assert seen == look(message, EVERYTHING)
     for name, value in seen.items():

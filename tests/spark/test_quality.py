@@ -118,7 +118,7 @@ FAULTS: Mapping[str, tuple[list[Row], str]] = {
     "request_names_reply_queue": ([message(6, msg_type=c.MQMT_REQUEST)], ""),
     "msg_id_unique": (
         [message(7), message(7, b"{}")],
-        "queue=PAYMENTS.IN, msg_id=000000000000000000000000000000000000000000000007",
+        "queue=PAYMENTS.IN, msg_id=000000000000000000000000000000000000000000000007, msg_offset=0",
     ),
     "begins_with_mqdlh": ([dead(8, b"DLH?" + SECRET.encode() * 20)], "MQDLH.StrucId at offset 0"),
     "priority_in_range": ([message(9, priority=10)], "10"),

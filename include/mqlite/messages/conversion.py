@@ -10,6 +10,7 @@ Source: IBM MQ, "Conversion processing", "Processing conventions", "Format (MQCH
 4. Where headers cannot be in the wanted character set (UTF-16), they are converted to the queue manager's own, and only
    the data to the wanted one: MQRC_PARTIALLY_CONVERTED.
 5. Else all is converted or nothing.
+6. The NL of EBCDIC becomes the LF of ASCII, but on z/OS, which has no ConvEBCDICNewline and goes by its tables.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def converted(message: Transmitted, encoding: int, ccsid: int, own: Own) -> Conv
     md = message.md
     if before_nul(md.format) == c.MQFMT_NONE or (md.encoding, md.coded_char_set_id) == (encoding, ccsid):
         return Converted(message=message)
-    target = Form(encoding, ccsid)
+    target = Form(encoding, ccsid, nl_to_lf=not own.zos)
     try:
         return _converted(message, target, own)
     except TargetError as wrong:
@@ -95,13 +96,14 @@ def _converted(message: Transmitted, target: Form, own: Own) -> Converted:
     _check_numbers(md.encoding, _SOURCE)
     _check_numbers(target.encoding, _TARGET)
     try:
-        chain = walk(md.format, md.encoding, md.coded_char_set_id, message.body, q_mgr_ccsid=own.ccsid)
+        described = md.format, md.encoding, md.coded_char_set_id
+        chain = walk(*described, message.body, q_mgr_ccsid=own.ccsid, msg_type=md.msg_type)
     except (UnknownCcsid, UnknownEncoding) as unknown:
         raise SourceError(unknown) from unknown
     data, form = message.body[chain.payload_offset :], Form(chain.encoding, chain.ccsid)
     payload, said = _payload(chain.format, data, form, target)
     wide = bool(chain.headers) and _is_wide(target)
-    of_headers = Form(own.encoding, own.ccsid) if wide else target
+    of_headers = target._replace(encoding=own.encoding, ccsid=own.ccsid) if wide else target
     parts = [payload]
     for header in reversed(chain.headers):
         if header.name in ZOS_ONLY and not own.zos:

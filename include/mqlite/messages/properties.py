@@ -16,6 +16,7 @@ from mqlite.messages import descriptor as d
 from mqlite.messages.property_names import USER, groups_of, is_reserved, own_name, place, shown_name, validate
 from mqlite.messages.property_types import NUMBERS, TYPES
 from mqwire import constants as c
+from mqwire.code_pages import ASCII, family_of
 from mqwire.errors import WireError
 from mqwire.folder import Element, Scalar
 from mqwire.rfh2 import MQRFH2
@@ -139,7 +140,11 @@ def _matches(own: str, wanted: str) -> bool:
 
 
 def fold(md: bytearray, body: bytes, properties: dict[str, Property]) -> bytes:
-    """The data behind an MQRFH2 of the properties; the descriptor says so."""
+    """The data behind an MQRFH2 of the properties; the descriptor says so.
+
+    The header is in the CCSID of the data, or in UTF-8 where that is not one of ASCII: it has the names of IBM MQ in
+    ASCII (IBM MQ, "MQRFH2": its fields are in the CCSID that stands before it).
+    """
     if not properties:
         return body
     top: dict[str, Any] = {}
@@ -154,7 +159,7 @@ def fold(md: bytearray, body: bytes, properties: dict[str, Property]) -> bytes:
         *(_folder(name, inside) for name, inside in top.items())
     )
     d.set_format(md, c.MQFMT_RF_HEADER_2)
-    d.set_encoding(md, c.MQENC_NATIVE, ccsid if ccsid > 0 else 1208)
+    d.set_encoding(md, c.MQENC_NATIVE, ccsid if family_of(ccsid) in ASCII else 1208)
     return header.pack() + body
 
 

@@ -280,13 +280,15 @@ def _of_payloads(batch: _Batch, headers: _DeadLetterHeaders) -> Columns:
     size = len(batch.mds)
     columns: dict[str, list[Any]] = {name: [None] * size for name in Payload._fields}
     formats: dict[bytes, tuple[str, bool]] = {}
+    types = batch.descriptors["msg_type"].tolist()
     for n, (raw, encoding, ccsid, body, offset) in enumerate(zip(*_described(batch, headers), strict=True)):
         if raw not in formats:
             name = before_nul(raw.decode("latin-1"))
             formats[raw] = name, is_header(name)
         name, header = formats[raw]
         if header:
-            for column, value in payload_at(Described(name, encoding, ccsid), offset, body)._asdict().items():
+            found = payload_at(Described(name, encoding, ccsid), offset, body, types[n])
+            for column, value in found._asdict().items():
                 columns[column][n] = value
         else:
             kind, text = kind_and_text(name, encoding, ccsid, body, offset)

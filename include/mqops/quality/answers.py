@@ -19,7 +19,7 @@ from mqwire.headers import Chain, walk
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BODY_INPUT = ("format", "encoding", "ccsid", "body")
+BODY_INPUT = Message._fields
 """The columns of a snapshot that are read for the answers."""
 _AT_A_TIME, _OF_BYTES = 64, 1 << 20
 """Bodies that are Python objects together: at most so many, and on average of at most so many bytes in all."""
@@ -94,9 +94,7 @@ def arrow_type(answer: Answered) -> pa.DataType:
 def _asked(message: Message, asked: Sequence[Asked], columns: Mapping[str, Any]) -> list[Any]:
     """The value of each that suites ask, and behind it why there is none."""
     try:
-        chain = _no_headers(message.format, message.encoding, message.ccsid) or walk(
-            message.format, message.encoding, message.ccsid, message.body
-        )
+        chain = _no_headers(message.format, message.encoding, message.ccsid) or message.chain
     except WireError as error:
         why = f"{place(error)}: the headers are at fault"
         return [told for one in asked for told in (False if one.of_document else None, why)]

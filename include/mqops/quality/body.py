@@ -18,7 +18,7 @@ from xml.parsers import expat
 from mqops.observe.core.payload import BINARY_FORMATS
 from mqops.rules.documents import json_problem
 from mqwire import constants as c
-from mqwire.ccsid import decode
+from mqwire.ccsid import read_text
 from mqwire.code_pages import family_of
 from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
 from mqwire.headers import Chain, walk
@@ -31,12 +31,18 @@ MOST_DECLARED = 100
 
 
 class Message(NamedTuple):
-    """What the look needs to know of one message: `body` is everything after the MQMD."""
+    """What the look needs to know of one message: `body` is everything after the MQMD; `msg_type` MQMD.MsgType."""
 
     format: str
     encoding: int
     ccsid: int
+    msg_type: int
     body: bytes
+
+    @property
+    def chain(self) -> Chain:
+        """Its headers. Raises WireError: one is not what its Format says."""
+        return walk(self.format, self.encoding, self.ccsid, self.body, msg_type=self.msg_type)
 
 
 def look(message: Message, wanted: frozenset[str]) -> Seen:
@@ -66,7 +72,7 @@ _NEED_TEXT = frozenset(
 def _headers(message: Message, seen: Seen) -> Chain | None:
     """The chain of headers with its MQRFH2 folders parsed, or None where there is a fault."""
     try:
-        chain = walk(message.format, message.encoding, message.ccsid, message.body)
+        chain = message.chain
         for header in chain.headers:
             if isinstance(header.value, MQRFH2):
                 seen["rfh2_valid"] = True
@@ -100,7 +106,7 @@ def _payload(payload: bytes, chain: Chain, wanted: frozenset[str], seen: Seen) -
 def _text(payload: bytes, chain: Chain) -> tuple[str | None, str | None]:
     """The payload as text, or None and where it is not text in its CCSID."""
     try:
-        text = decode(payload, chain.ccsid, chain.encoding, structure="payload", offset=chain.payload_offset)
+        text = read_text(payload, chain.ccsid, chain.encoding, structure="payload", offset=chain.payload_offset)
     except (UnknownCcsid, UnknownEncoding):
         why = "is unknown" if family_of(chain.ccsid) is None else "cannot be converted here"
         return None, f"CCSID {chain.ccsid} {why}"

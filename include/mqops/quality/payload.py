@@ -29,7 +29,7 @@ from mqops.quality.body import place
 from mqops.quality.columns import PROBLEM, TEST, VALUE, Column, ColumnKind, Source
 from mqops.rules.documents import JSON_PATH, XPATH, json_at, json_read, kind_of, xml_values
 from mqops.rules.values import BadValue, property_name
-from mqwire.ccsid import decode
+from mqwire.ccsid import read_text
 from mqwire.errors import WireError
 from mqwire.headers import Chain
 from mqwire.rfh2 import MQRFH2
@@ -123,7 +123,7 @@ class Payload:
         """The payload as text, strictly in its CCSID. Raises `Unreadable`."""
         if self._text is None:  # no `cached_property`: it takes a lock in Python 3.11, for each message
             try:
-                self._text = decode(self.raw, self._chain.ccsid, self._chain.encoding, structure="payload", offset=0)
+                self._text = read_text(self.raw, self._chain.ccsid, self._chain.encoding, structure="payload", offset=0)
             except WireError as error:
                 raise Unreadable(f"not text in CCSID {self._chain.ccsid}") from error
         return self._text
@@ -202,7 +202,7 @@ class Payload:
             return _exact(_scaled(_zoned(field), asked))
         ccsid = self._chain.ccsid if asked.ccsid is None else asked.ccsid
         try:
-            text = decode(field, ccsid, self._chain.encoding, structure="payload", offset=asked.offset)
+            text = read_text(field, ccsid, self._chain.encoding, structure="payload", offset=asked.offset)
         except WireError as error:
             raise Unreadable(f"not text in CCSID {ccsid} at byte {asked.offset}") from error
         return _typed(text.rstrip(" "), asked)

@@ -27,7 +27,6 @@ from mqops.quality.payload import MOST_DIGITS, Payload, Unreadable
 from mqops.rules.documents import JSON_PATH
 from mqwire import constants as c
 from mqwire.errors import WireError
-from mqwire.headers import walk
 
 MOST = 30
 FEW = 8
@@ -170,13 +169,12 @@ def _payload(snapshot: Path, queue: str) -> tuple[dict[str, str], list[Suggested
 def _documents(snapshot: Path, queue: str) -> Iterator[Any]:
     """The payloads of a sample; None for one that is no JSON."""
     left = SAMPLE
-    for batch in batches_of(snapshot, ["queue", "format", "encoding", "ccsid", "body"]):
+    for batch in batches_of(snapshot, ["queue", *Message._fields]):
         for row in batch.filter(pc.equal(batch["queue"], queue)).slice(0, left).to_pylist():
             left -= 1
-            message = Message(format=row["format"], encoding=row["encoding"], ccsid=row["ccsid"], body=row["body"])
+            message = Message(**{name: row[name] for name in Message._fields})
             try:
-                chain = walk(message.format, message.encoding, message.ccsid, message.body)
-                yield json.loads(Payload(message.body, chain, {}).json)
+                yield json.loads(Payload(message.body, message.chain, {}).json)
             except (Unreadable, WireError):
                 yield None
         if not left:

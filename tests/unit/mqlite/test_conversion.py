@@ -271,6 +271,61 @@ def test_headers_that_cannot_be_in_UTF16_are_in_the_queue_managers_character_set
     assert caught.value.message == dlh(LINUX).replace(*says) + TEXT.encode("utf-16-be")
 
 
+def test_a_report_without_data_has_nothing_to_convert(application: Application) -> None:
+    """IBM MQ, "Conversion of report messages": its Format is that of its original; on the dead-letter queue, too."""
+    for format_name, before, after in (("MQHRF2", b"", b""), ("MQDEAD", dlh(HOST, "MQHRF2"), dlh(LINUX, "MQHRF2"))):
+        said = {"Format": format_name.encode(), "Encoding": HOST.encoding, "CodedCharSetId": HOST.ccsid}
+        application.put("Q1", before, MsgType=CMQC.MQMT_REPORT, **said)
+        assert application.get("Q1", CONVERT, Encoding=546, CodedCharSetId=1208)[1] == after
+
+
+NL_TO_LF = [
+    # from, to; what X'C1 15 C2 25 C3' is then
+    *[(ccsid, to, b"A\nB\nC") for ccsid in (37, 273, 500, 1047, 1140, 930, 939, 1390, 1388, 1364, 1371)
+      for to in (367, 819, 923, 437, 850, 1252, 5348, 1208, 943, 1386, 5488)],
+    *[(ccsid, to, bytes.fromhex("c115c225c3")) for ccsid, to in ((500, 1047), (1140, 37), (939, 1399))],
+    *[(ccsid, 1200, "A\x85B\nC".encode("utf-16-le")) for ccsid in (500, 1047, 939)],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("ccsid", "to", "expected"), NL_TO_LF)
+def test_the_NL_of_EBCDIC_is_the_LF_of_ASCII(application: Application, ccsid: int, to: int, expected: bytes) -> None:
+    """IBM MQ, "AllQueueManagers stanza of the mqs.ini file": ConvEBCDICNewline is NL_TO_LF by default."""
+    application.put("Q1", b"\xc1\x15\xc2\x25\xc3", Format=b"MQSTR   ", Encoding=785, CodedCharSetId=ccsid)
+    assert application.get("Q1", CONVERT, Encoding=546, CodedCharSetId=to)[1] == expected
+
+
+def ims(machine: Machine, line: bytes) -> bytes:
+    return struct.pack(f"{machine.order}H", 8) + b"\0\0" + string(machine, "A") + line + string(machine, "B ")
+
+
+def pcf_lines(machine: Machine, line: bytes) -> bytes:
+    words = string(machine, "A") + line + string(machine, "B ")
+    return wire(machine, 1, 36, 1, 9, 1, 1, 0, 0, 2, 4, 24, 2001, 0, 4, words, 14, 28, 2003, 18, 0, 4, words)
+
+
+def rfh_lines(machine: Machine, line: bytes) -> bytes:
+    pairs = string(machine, "Name A") + line + string(machine, "B   ")
+    return wire(machine, *begin("RFH", 32 + len(pairs), machine, machine.ccsid, "MQSTR"), pairs)
+
+
+LINES = [("MQIMSVS", ims), ("MQPCF", pcf_lines), ("MQHRF", rfh_lines)]
+
+
+@pytest.mark.parametrize(("format_name", "write"), LINES, ids=[name for name, _ in LINES])
+def test_the_NL_of_EBCDIC_within_a_structure(application: Application, format_name: str, write: Any) -> None:
+    put(application, HOST, format_name, write(HOST, b"\x15"))
+    assert application.get("Q1", CONVERT, Encoding=273, CodedCharSetId=1252)[1] == write(BIG_ASCII, b"\n")
+
+
+def test_zos_converts_the_NL_of_EBCDIC_by_its_tables(home: object) -> None:
+    """ConvEBCDICNewline is not available on z/OS."""
+    make("QM8", "DEFINE QLOCAL(Q1)", platform="zos")
+    application = Application("QM8")
+    application.put("Q1", b"\xc1\x15", Format=b"MQSTR   ", Encoding=785, CodedCharSetId=500)
+    assert application.get("Q1", CONVERT, Encoding=546, CodedCharSetId=819)[1] == b"A\x85"
+
+
 FAILURES = [
     # format, what is put, its Encoding and CCSID, those that are wanted, the reason
     ("", b"data", 546, 1208, 273, 1252, CMQC.MQRC_FORMAT_ERROR),

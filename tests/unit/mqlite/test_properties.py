@@ -16,14 +16,14 @@ def handle_of(application: Application) -> Any:
     return pymqi.MessageHandle(application.manager, pymqi.CMHO())
 
 
-def put(application: Application, body: bytes, **properties: str) -> None:
+def put(application: Application, body: bytes, said: dict[str, Any] | None = None, **properties: str) -> None:
     handle = handle_of(application)
     for name, value in properties.items():
         handle.properties.set(name.encode(), value)
     pmo = pymqi.PMO(Version=CMQC.MQPMO_VERSION_3, Options=CMQC.MQPMO_NO_SYNCPOINT)
     pmo.OriginalMsgHandle = handle.msg_handle
     opened = application.open("Q1", CMQC.MQOO_OUTPUT)
-    opened.put(body, pymqi.MD(Format=CMQC.MQFMT_STRING), pmo)
+    opened.put(body, pymqi.MD(**{"Format": CMQC.MQFMT_STRING, **(said or {})}), pmo)
 
 
 def test_properties_come_back_in_a_handle_and_the_data_without_them(application: Application) -> None:
@@ -139,3 +139,40 @@ def test_handle_that_is_none(application: Application) -> None:
     gmo = pymqi.GMO(Version=CMQC.MQGMO_VERSION_4, Options=CMQC.MQGMO_PROPERTIES_IN_HANDLE)
     with refused(CMQC.MQRC_HMSG_ERROR):
         application.open("Q1").get(None, pymqi.MD(), gmo)
+
+
+WRITTEN = [
+    # Encoding and CCSID of the data; the data; CCSID of the header that carries the properties
+    (546, 1208, "Grüße".encode(), 1208),
+    (273, 819, "Grüße".encode("latin-1"), 819),
+    (546, 943, "漢字".encode("cp932"), 943),
+    (785, 500, "Grüße".encode("cp500"), 1208),
+    (785, 939, b"\x0e\x4f\x58\x0f\xc1", 1208),
+    (546, 1200, "Grüße".encode("utf-16-le"), 1208),
+    (785, 1200, "Grüße".encode("utf-16-be"), 1208),
+]
+
+
+@pytest.mark.parametrize(("encoding", "ccsid", "data", "of_header"), WRITTEN)
+def test_the_data_may_be_in_a_CCSID_in_which_the_header_of_the_properties_is_not(
+    application: Application, encoding: int, ccsid: int, data: bytes, of_header: int
+) -> None:
+    """IBM MQ, "MQRFH2": its fields are in the CCSID that stands before it, one with single-byte characters."""
+    said = {"Encoding": encoding, "CodedCharSetId": ccsid}
+    for _ in range(3):
+        put(application, data, said, colour="rötlich")
+    md, body = application.get("Q1")
+    header = MQRFH2.unpack(body, encoding=md.Encoding, ccsid=md.CodedCharSetId)
+    assert (md.Format.strip(), md.CodedCharSetId) == (b"MQHRF2", of_header)
+    assert (header.encoding, header.coded_char_set_id, header.format) == (encoding, ccsid, "MQSTR")
+    assert body[header.struc_length :] == data
+    for options in (CMQC.MQGMO_PROPERTIES_IN_HANDLE, CMQC.MQGMO_NO_PROPERTIES):
+        handle = handle_of(application)
+        gmo = pymqi.GMO(Version=CMQC.MQGMO_VERSION_4, Options=options)
+        if options == CMQC.MQGMO_PROPERTIES_IN_HANDLE:
+            gmo.MsgHandle = handle.msg_handle
+        md = pymqi.MD()
+        assert application.open("Q1").get(None, md, gmo) == data
+        assert (md.Format, md.Encoding, md.CodedCharSetId) == (CMQC.MQFMT_STRING, encoding, ccsid)
+        if options == CMQC.MQGMO_PROPERTIES_IN_HANDLE:
+            assert handle.properties.get(b"colour") == "rötlich"

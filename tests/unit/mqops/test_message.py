@@ -89,6 +89,23 @@ def header(found: dict[str, Any], name: str) -> dict[str, Any]:
     return next(one for one in found["headers"] if one["name"] == name)
 
 
+def test_a_report_without_data_is_not_broken(manager, view):
+    """It has the Format of its original (IBM MQ, "Conversion of report messages")."""
+    asked = {"Format": b"MQHRF2", "Report": c.MQRO_COA, "ReplyToQ": b"B"}
+    manager.put("A", [(asked, rfh2(b"data"))])
+    found = view("find", "B", "--text", "data", expect=1)
+    assert (found["messages"], found.get("passed_over", {})) == ([], {})
+    ((md, body),) = manager.messages("B")
+    assert (md["MsgType"], md["Format"].strip(), body) == (c.MQMT_REPORT, b"MQHRF2", b"")
+    shown = view("show", "B", md["MsgId"].hex())
+    assert (shown.get("broken", ""), shown["headers"], shown["body"]["text"], shown["body"]["no_text"]) == (
+        "",
+        [],
+        "",
+        "",
+    )
+
+
 def test_a_dead_letter_is_taken_apart_and_judged(manager, view):
     ebcdic = SECRET.encode("cp500")
     body = rfh2(ebcdic, ccsid=500)

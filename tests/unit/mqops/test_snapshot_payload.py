@@ -50,6 +50,18 @@ def test_law7_text_is_decoded_in_the_character_set_its_header_says(ccsid, encodi
     assert (row["text_decoded"] is not None) == kept_twice
 
 
+HOST_PAGES = (37, 273, 500, 1047, 1140, 1141, 930, 933, 935, 937, 939, 1364, 1371, 1388, 1390, 1399, 5026, 5035)
+LINES = [("json", '{"a":\x85 1}'), ("xml", '<?xml version="1.0"?>\x85<a>1\x852</a>'), ("text", "1\x852")]
+
+
+@pytest.mark.parametrize("ccsid", HOST_PAGES)
+def test_a_new_line_of_EBCDIC_is_a_line_feed_as_for_a_program_that_gets_with_convert(ccsid):
+    for kind, text in LINES:
+        row = dead(encode(text, ccsid), coded_char_set_id=ccsid, encoding=785)
+        assert (row["text_kind"], text_of(row)) == (kind, text.replace("\x85", "\n"))
+    assert dead("1\x852".encode(), coded_char_set_id=1208)["text_decoded"] is None  # no page of EBCDIC: it stays
+
+
 def test_ascii_is_not_kept_twice_and_an_inherited_ccsid_is_the_descriptors():
     assert dead(b"abc", coded_char_set_id=819)["text_decoded"] is None
     row = dead("é".encode(), coded_char_set_id=-2)
@@ -75,6 +87,13 @@ def test_what_is_no_text_is_not_guessed(body, said):
     assert (row["text_offset"], row["text_kind"], row["text_decoded"], row["properties"]) == (None,) * 4
     found = answers(QUESTIONS, row | {"observed_at": OBSERVED})
     assert [found[key] for key in ("BODY", "BODY JSON $.a", "BODY XPATH /a", "PROP usr.a")] == [None] * 4
+
+
+@pytest.mark.parametrize("format_name", ["MQHRF2", "MQIMS", "MQSTR"])
+def test_a_report_without_data_has_an_empty_text_whatever_its_format_promises(format_name):
+    empty = MQDLH(format=format_name, coded_char_set_id=1208, encoding=546).pack()
+    for row in (columns(b"", format=format_name, msg_type=4), columns(empty, format="MQDEAD", msg_type=4)):
+        assert (row["text_kind"], row["text_offset"], text_of(row)) == ("text", row["body_length"], "")
 
 
 @pytest.mark.parametrize("encoding", [273, 546])
@@ -160,7 +179,8 @@ def test_law7_whatever_comes_has_a_row_and_answers(body, format, ccsid):
     ):
         assert set(answers(QUESTIONS, row)) == {question.key for question in QUESTIONS}
         if row["text_kind"] is not None:
-            assert encode(text_of(row), row["dlh_ccsid"] or ccsid, 546) == row["body"][row["text_offset"] :]
+            page, raw = row["dlh_ccsid"] or ccsid, row["body"][row["text_offset"] :]
+            assert encode(text_of(row), page, 546) == (raw.replace(b"\x15", b"\x25") if page == 500 else raw)
 
 
 def test_rules_without_extensions_read_no_more_than_before():

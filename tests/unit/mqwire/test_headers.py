@@ -225,6 +225,28 @@ def test_unknown_encoding_or_ccsid_is_told_of_the_field_that_says_it(call: Calla
     assert str(caught.value).startswith(said)
 
 
+ANNOUNCED = [
+    *("MQDEAD", "MQXMIT", "MQIMS", "MQCICS", "MQHRF", "MQHRF2", "MQHMDE", "MQHDIST", "MQHREF", "MQHWIH", "MQHEPCF"),
+    "MQHX",
+]
+
+
+@pytest.mark.parametrize("name", ANNOUNCED)
+def test_a_report_without_data_has_the_format_of_its_original_and_no_header(name: str) -> None:
+    """IBM MQ, "Conversion of report messages"."""
+    for before, body in ((), b""), (("MQDLH",), dlh(format=name).pack()):
+        said = "MQDEAD" if before else name
+        chain = walk(said, 546, 819, body, msg_type=c.MQMT_REPORT)
+        assert (tuple(one.name for one in chain.headers), chain.format, chain.payload_offset) == (
+            before,
+            name,
+            len(body),
+        )
+        for msg_type, data in ((c.MQMT_DATAGRAM, body), (c.MQMT_REPORT, body + b"x")):
+            with pytest.raises(WireError):
+                walk(said, 546, 819, data, msg_type=msg_type)
+
+
 def test_format_may_be_the_bytes_of_the_descriptor() -> None:
     assert walk(b"MQSTR   ", 546, 819, BODY).format == "MQSTR"
     assert walk(b"MQDEAD\0\0", 546, 819, dlh().pack()).format == "MQSTR"

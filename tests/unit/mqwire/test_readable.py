@@ -21,16 +21,17 @@ NORMAL = 273
         (939, "c10e45620fc10e4566fe", "A日A本\ufffd", (9,)),  # half a character at the end
         (939, "c10e45ff0fc1", "A\ufffdA", (2,)),
         (939, "c10e450fc1", "A\ufffdA", (2,)),  # half a character before a shift-in
+        (1047, "c115c225c1", "A\nB\nA", ()),  # NL and LF
+        (939, "c1150efefe0f15c1", "A\n\ufffd\nA", (3,)),
+        (819, "418542", "A\x85B", ()),
+        (942, "414293fa96ff7b43", "AB日\ufffd~{C", (4,)),
+        (943, "eee08bb4fbfc8bb4", "髙橋髙橋", ()),  # both codes of a character
     ],
 )
 def test_what_is_not_in_the_ccsid_is_marked(ccsid: int, raw: str, text: str, bad: tuple[int, ...]) -> None:
     found = readable(bytes.fromhex(raw), ccsid, NORMAL)
     assert found is not None
     assert (found.text, found.bad) == (text, bad)
-
-
-def test_text_that_would_encode_to_other_bytes_is_none() -> None:
-    assert readable(bytes.fromhex("414293fa96ff7b43"), 942, NORMAL) is None
 
 
 def test_a_ccsid_without_a_conversion_here_is_no_text_with_marks() -> None:

@@ -22,8 +22,12 @@ EVERYTHING = frozenset(name for name, column in COLUMNS.items() if column.source
 BIG, LITTLE = 273, 546
 
 
-def seen(body: bytes, format_name: str = c.MQFMT_STRING, ccsid: int = 1208, encoding: int = LITTLE) -> dict[str, Any]:
-    found = dict(look(Message(format=format_name, encoding=encoding, ccsid=ccsid, body=body), EVERYTHING))
+def seen(
+    body: bytes, format_name: str = c.MQFMT_STRING, ccsid: int = 1208, encoding: int = LITTLE, msg_type: int = 8
+) -> dict[str, Any]:
+    found = dict(
+        look(Message(format=format_name, encoding=encoding, ccsid=ccsid, msg_type=msg_type, body=body), EVERYTHING)
+    )
     assert set(found) <= EVERYTHING
     return found
 
@@ -48,6 +52,17 @@ def rfh2(**more: Any) -> bytes:
 def test_text_that_is_text_in_its_ccsid(body: bytes, ccsid: int, encoding: int) -> None:
     found = seen(body, ccsid=ccsid, encoding=encoding)
     assert (found["body_text_valid"], found["body_text_problem"]) == (True, None)
+
+
+def test_a_report_without_data_is_not_at_fault() -> None:
+    found = seen(b"", "MQHRF2", msg_type=c.MQMT_REPORT)
+    assert (found["headers_valid"], found["payload_kind"], found["payload_length"]) == (True, "empty", 0)
+    assert seen(b"", "MQHRF2")["headers_valid"] is False
+
+
+@pytest.mark.parametrize(("text", "kind"), [('{"a":\x85 1}', "json"), ("<a>\x85<b/>\x85</a>", "xml")])
+def test_a_new_line_of_EBCDIC_is_a_blank_of_JSON_and_XML(text: str, kind: str) -> None:
+    assert seen(encode(text, 1047), ccsid=1047, encoding=785)[f"payload_{kind}_valid"] is True
 
 
 @pytest.mark.parametrize(
@@ -270,6 +285,6 @@ def test_no_problem_quotes_the_message(format_name: str) -> None:
 
 
 def test_only_what_is_wanted_is_parsed() -> None:
-    message = Message(format="MQSTR", encoding=LITTLE, ccsid=1208, body=b"{}")
+    message = Message(format="MQSTR", encoding=LITTLE, ccsid=1208, msg_type=8, body=b"{}")
     assert "payload_json_valid" not in look(message, frozenset({"payload_length"}))
     assert look(message, frozenset({"payload_json_valid"}))["payload_json_valid"]

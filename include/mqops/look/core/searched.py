@@ -27,6 +27,7 @@ class ChainRow(TypedDict):
     """The columns of a snapshot that these functions read. Those of the MQDLH are there where `dlh_error` is None."""
 
     body: bytes
+    msg_type: int
     format: str
     encoding: int
     ccsid: int
@@ -100,4 +101,4 @@ def _chain(message: ChainRow) -> tuple[Chain, WireError | None]:
         dead = Described(message["dlh_format"], message["dlh_encoding"], message["dlh_ccsid"])
     own = Described(message["format"], message["encoding"], message["ccsid"])
     described, offset = behind_dlh(own, dead)
-    return walk_far(*described, message["body"], offset=offset)
+    return walk_far(*described, message["body"], offset=offset, msg_type=message["msg_type"])

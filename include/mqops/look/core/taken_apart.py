@@ -125,7 +125,7 @@ def taken_apart(md: bytes, body: bytes, *, revealed: bool = False, most: int | N
     fields = dict(zip(MQMD_LAYOUT.keys, _read_md(md), strict=True))
     texts = {one.key: md_text(fields[one.key]) for one in MQMD_LAYOUT.fields if one.kind == "char"}
     raw_format: bytes = fields["format"]
-    dead, chain, broken = _chain(raw_format, fields["encoding"], fields["coded_char_set_id"], body)
+    dead, chain, broken = _chain(raw_format, fields["encoding"], fields["coded_char_set_id"], body, fields["msg_type"])
     headers = [_header(one, body, revealed=revealed) for one in chain.headers]
     if dead is not None:
         headers.insert(0, _structure("MQDLH", dead, 0, MQDLH.LAYOUT.size))
@@ -151,14 +151,16 @@ def _why(error: WireError, *, revealed: bool) -> str:
     return f"{error.structure}.{error.field} at offset {error.offset} is not valid"
 
 
-def _chain(raw_format: bytes, encoding: int, ccsid: int, body: bytes) -> tuple[MQDLH | None, Chain, WireError | None]:
+def _chain(
+    raw_format: bytes, encoding: int, ccsid: int, body: bytes, msg_type: int
+) -> tuple[MQDLH | None, Chain, WireError | None]:
     """The MQDLH, None without a valid one; the chain of headers behind it, and the error that ends the chain early."""
     try:
         dead, _rest = dlh_of(raw_format, encoding, ccsid, body)
     except WireError:
-        return None, *walk_far(raw_format, encoding, ccsid, body)
+        return None, *walk_far(raw_format, encoding, ccsid, body, msg_type=msg_type)
     inner = inherited(dead.coded_char_set_id, ccsid)
-    return dead, *walk_far(dead.format, dead.encoding, inner, body, offset=MQDLH.LAYOUT.size)
+    return dead, *walk_far(dead.format, dead.encoding, inner, body, offset=MQDLH.LAYOUT.size, msg_type=msg_type)
 
 
 def _header(header: Header, body: bytes, *, revealed: bool) -> HeaderShown:

@@ -60,7 +60,7 @@ MEANING: Mapping[str, str] = {
     "dlh_error": "why there is no valid MQDLH; null where there is one",
     "text_offset": "where the data behind all headers begin; null where they cannot be found",
     "text_kind": "what the data are taken for; null where they cannot be found",
-    "text_decoded": "the data as text where they are text; encrypted with the body",
+    "text_decoded": "the data as text where they are text, an NL of EBCDIC as a line feed; encrypted with the body",
     "properties": "message properties of an MQRFH2, as JSON; encrypted with the body",
 }
 """Column → what it has, in a sentence without a stop."""

@@ -108,7 +108,7 @@ def snapshot_row(browsed: Browsed, position: int, md: bytes, body: bytes) -> Sna
         **{"msg_key": message_key(msg_id, correl_id, put_date, put_time, digest)},
         **fields,
         **header,
-        **payload_of(told, dead, body)._asdict(),
+        **payload_of(told, dead, body, fields["msg_type"])._asdict(),
     }
     return adapter_of(SnapshotRow).validate_python(row)
 

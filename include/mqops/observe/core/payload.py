@@ -1,10 +1,12 @@
 """The data behind the headers of a message, and its properties: the columns that extended rules compare.
 
 1. The chain of headers begins behind the MQDLH; without a valid MQDLH it begins with the MQMD. It gives Format,
-   Encoding and CCSID of the data. If the chain is not valid, all columns are null: nothing says what the data is.
+   Encoding and CCSID of the data. If the chain is not valid, all columns are null: nothing says what the data is. A
+   report without data has no headers, whatever its Format says.
 2. Data is text if its Format is not one of `BINARY_FORMATS`, it is valid in its CCSID, and it has no NUL. Nothing is
-   replaced. `text_decoded` is null if the bytes from `text_offset` on are already that text in UTF-8, as in most
-   messages, so that the snapshot does not have it twice.
+   replaced, but an NL of EBCDIC by a line feed: MQGMO_CONVERT does so, and JSON and XML know no other. `text_decoded`
+   is null if the bytes from `text_offset` on are already that text in UTF-8, as in most messages, so that the snapshot
+   does not have it twice.
 3. A property is an element without child elements in any folder of an MQRFH2, named `folder.name`. The first of a name
    counts; one that is nil does not. The column is a JSON object of texts. It is null if the names have more than
    `MOST_NAMES` characters. A folder that is not valid counts as having no properties, the others are used (IBM: MQRFH2
@@ -19,7 +21,7 @@ from typing import NamedTuple, TypeAlias
 
 from mqops.rules.documents import DocumentKind, kind_of
 from mqwire import constants as c
-from mqwire.ccsid import decode
+from mqwire.ccsid import read_text
 from mqwire.errors import WireError
 from mqwire.folder import Element, jms_destination
 from mqwire.headers import Chain, inherited, walk
@@ -52,12 +54,13 @@ class Described(NamedTuple):
     ccsid: int
 
 
-def payload_of(described: Described, dead: Described | None, body: bytes) -> Payload:
+def payload_of(described: Described, dead: Described | None, body: bytes, msg_type: int) -> Payload:
     """The columns of a body.
 
-    Parameters: `described` what the MQMD says of the body; `dead` what the MQDLH says, None if there is no valid one.
+    Parameters: `described` what the MQMD says of the body; `dead` what the MQDLH says, None if there is no valid one;
+    `msg_type` MQMD.MsgType.
     """
-    return payload_at(*behind_dlh(described, dead), body)
+    return payload_at(*behind_dlh(described, dead), body, msg_type)
 
 
 def behind_dlh(described: Described, dead: Described | None) -> tuple[Described, int]:
@@ -67,10 +70,10 @@ def behind_dlh(described: Described, dead: Described | None) -> tuple[Described,
     return dead._replace(ccsid=inherited(dead.ccsid, described.ccsid)), MQDLH_LAYOUT.size
 
 
-def payload_at(described: Described, offset: int, body: bytes) -> Payload:
+def payload_at(described: Described, offset: int, body: bytes, msg_type: int) -> Payload:
     """The columns of a body whose headers or data, as `described`, begin at `offset`."""
     try:
-        chain = walk(*described, body, offset=offset)
+        chain = walk(*described, body, offset=offset, msg_type=msg_type)
     except WireError:
         return Payload()
     kind, text = kind_and_text(chain.format, chain.encoding, chain.ccsid, body, chain.payload_offset)
@@ -94,7 +97,7 @@ def kind_and_text(
     if raw.isascii() and ccsid in ASCII_CCSIDS:
         return kind_of(raw.decode("ascii")), None
     try:
-        text = decode(raw, ccsid, encoding)
+        text = read_text(raw, ccsid, encoding)
     except WireError:
         return None, None
     kind = kind_of(text)
