@@ -110,7 +110,7 @@ def of_message(format_name: str, body: bytes, ccsid: int = 1208) -> None:
     md = MQMD(format=format_name, coded_char_set_id=ccsid, encoding=c.MQENC_NATIVE)
     (row,) = record_batch(BROWSED, 0, [md.pack()], [body]).to_pylist()
     answers(QUESTIONS, row)
-    look(Message(format=format_name, encoding=md.encoding, ccsid=ccsid, body=body), BODY_COLUMNS)
+    look(Message(format=format_name, encoding=md.encoding, ccsid=ccsid, msg_type=8, body=body), BODY_COLUMNS)
     kept_length(md, body, ARRIVAL.with_data, ARRIVAL)
     with suppress(NotConverted):
         converted(Transmitted(queue="", queue_manager="", md=md, body=body), 273, 819, Own())
