@@ -18,9 +18,8 @@ import codecs
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, cast
 
 from mqwire.code_pages import EBCDIC, NL, Family, family_of, invariant_bytes
 from mqwire.constants import MQENC_INTEGER_MASK, MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED, MQENC_NATIVE
@@ -58,8 +57,8 @@ _UTF16_FIXED = {1201: "utf-16-be", 1202: "utf-16-le"}
 UTF16 = _UTF16_BY_ENCODING | _UTF16_FIXED.keys()
 _JAPANESE_PC = 943
 _MORE_IN_ICU = frozenset({950, 970, 1363, 1386})
-"""CCSIDs of which IBM's table has more than Python's, above all the characters that users define: text that Python has
-not is converted by ICU, the whole of it."""
+"""CCSIDs of which IBM's table has more than Python's, above all the characters that users define: a character that
+Python has not is converted by ICU."""
 _NO_TABLE = "there is no conversion table for its CCSID here"
 _SPECIAL = {0: "queue manager's", -1: "embedded", -2: "inherited", -3: "application's", -4: "as published"}
 
@@ -168,56 +167,51 @@ def _table_codec(ccsid: int, page: str) -> Codec:
 
 def _python_codec(ccsid: int, name: str) -> Codec:
     lookup = codecs.lookup(name)
-    write = _with_ibm_extension(name) if ccsid == _JAPANESE_PC else _writing(name)
+    errors = _from_icu(ccsid, name) if ccsid in _MORE_IN_ICU else "strict"
+    write = _with_ibm_extension(name) if ccsid == _JAPANESE_PC else _writing(name, errors)
 
     def plain(raw: bytes) -> str:
-        return raw.decode(name)
+        return raw.decode(name, errors)
 
     def exact(raw: bytes) -> str:
-        text = raw.decode(name)
+        text = raw.decode(name, errors)
         if write(text) != raw:
             raise UnicodeError("decodes to text that would encode to other bytes")
         return text
 
-    decode = plain if _is_exact(lookup.name) else exact
-    codec = Codec(ccsid, decode, write, " ".encode(name), plain)
-    return _with_more(codec) if ccsid in _MORE_IN_ICU else codec
+    return Codec(ccsid, plain if _is_exact(lookup.name) else exact, write, " ".encode(name), plain)
 
 
-def _with_more(codec: Codec) -> Codec:
-    """A codec that takes ICU for what it has not; the error is its own where ICU has not that either."""
+def _from_icu(ccsid: int, name: str) -> str:
+    """The name of an error handler that takes a character from ICU which Python has not; the error stays where ICU has
+    not that either. All other characters are Python's, whatever stands beside them: in IBM's tables X'5C' of 1363 is a
+    won sign, and controls have each other's places."""
+    page_of = lru_cache(maxsize=1)(conversion)
 
-    def first_of(own: Callable[[Any], Any], further: Callable[[Conversion, Any], Any], given: Any) -> Any:
-        try:
-            return own(given)
-        except UnicodeError:
-            page = conversion(codec.ccsid)
+    def character(error: UnicodeError) -> tuple[str | bytes, int]:
+        page = page_of(ccsid)
+        if page is not None and isinstance(error, UnicodeDecodeError):
+            for end in (error.start + 1, error.start + 2):
+                with suppress(UnicodeError):
+                    text = page.text(error.object[error.start : end])
+                    if len(text) == 1:
+                        return text, end
+        if page is not None and isinstance(error, UnicodeEncodeError):
+            one = error.object[error.start : error.end]
             with suppress(UnicodeError):
-                if page is not None:
-                    return further(page, given)
-            raise
+                raw = page.encode(one)
+                if raw.decode(name, errors) == one:  # else Python has another character there
+                    return raw, error.end
+        raise error
 
-    def written_back(page: Conversion, raw: bytes) -> str:
-        text = page.decode(raw)
-        if write(text) != raw:
-            raise UnicodeError
-        return text
+    errors = f"mqwire.{ccsid}"
+    codecs.register_error(errors, character)
+    return errors
 
+
+def _writing(name: str, errors: str) -> Callable[[str], bytes]:
     def write(text: str) -> bytes:
-        return cast(bytes, first_of(codec.encode, lambda page, given: page.encode(given), text))
-
-    def decode(raw: bytes) -> str:
-        return cast(str, first_of(codec.decode, written_back, raw))
-
-    def read(raw: bytes) -> str:
-        return cast(str, first_of(codec.text, lambda page, given: page.text(given), raw))
-
-    return replace(codec, decode=decode, encode=write, text=read)
-
-
-def _writing(name: str) -> Callable[[str], bytes]:
-    def write(text: str) -> bytes:
-        return text.encode(name)
+        return text.encode(name, errors)
 
     return write
 

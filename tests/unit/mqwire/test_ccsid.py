@@ -10,7 +10,7 @@ from hashlib import sha256
 import pytest
 
 from mqwire.ccsid import codec_for, decode, encode, is_known
-from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
+from mqwire.errors import NotText, UnknownCcsid, UnknownEncoding, WireError
 
 ALL_BYTES = bytes(range(256))
 
@@ -147,6 +147,27 @@ def test_characters_that_users_define_are_text(ccsid: int, first: str, character
     raw = b"A" + b"".join(one.to_bytes(2, "big") for one in codes)
     text = "A" + "".join(map(chr, range(character, character + count)))
     assert (decode(raw, ccsid), encode(text, ccsid), codec_for(ccsid, encoding=546).decode(raw)) == (text, raw, text)
+
+
+@pytest.mark.parametrize(
+    ("ccsid", "raw", "text"),
+    [
+        (950, "fa401a1c7f5c", "\ue000\x1a\x1c\x7f\\"),
+        (1363, "c9a15c1a1c7f", "\ue000\\\x1a\x1c\x7f"),
+        (1386, "aaa11a1c7f5c", "\ue000\x1a\x1c\x7f\\"),
+        (970, "fea15ca2e6", "\ue05e\\€"),
+    ],
+)
+def test_a_character_that_users_define_changes_none_beside_it(ccsid: int, raw: str, text: str) -> None:
+    """IBM's tables have controls, and a backslash, at other places than Python's: JSON would not be JSON any more."""
+    assert (decode(bytes.fromhex(raw), ccsid), encode(text, ccsid).hex()) == (text, raw)
+    assert (decode(bytes.fromhex(raw[4:]), ccsid), encode(text[1:], ccsid).hex()) == (text[1:], raw[4:])
+
+
+@pytest.mark.parametrize(("ccsid", "text"), [(1363, "₩"), (1363, "\ue000₩")])
+def test_no_character_is_written_where_another_one_would_be_read(ccsid: int, text: str) -> None:
+    with pytest.raises(NotText, match=f"{text[-1]!r} does not exist in CCSID {ccsid}"):
+        encode(text, ccsid)
 
 
 @pytest.mark.parametrize("ccsid", [943, 950, 954, 970, 1363, 1386])

@@ -25,6 +25,7 @@ NORMAL = 273
         (939, "c1150efefe0f15c1", "A\n\ufffd\nA", (3,)),
         (819, "418542", "A\x85B", ()),
         (942, "414293fa96ff7b43", "AB日\ufffd~{C", (4,)),
+        (950, "fa4041ff42", "\ue000A\ufffdB", (3,)),  # what users define is text
         (943, "eee08bb4fbfc8bb4", "髙橋髙橋", ()),  # both codes of a character
     ],
 )
