@@ -13,7 +13,10 @@ from mqwire.folder import folder
 from mqwire.rfh2 import MQRFH2
 
 MESSAGES = Path(__file__).parents[3] / "include/expectations/messages.yaml"
-TEXT = json.dumps({"name": "Müller Größe " * 20}, ensure_ascii=False).encode()
+TEXT = json.dumps({"name": "x" + "äöü" * 80}, ensure_ascii=False).encode()
+"""An even number of its first bytes, from 12 on, ends in the middle of a character."""
+IN_ASCII = json.dumps({"name": "x" * 200}).encode()
+"""Its first bytes are text, and no JSON."""
 OF_JMS = MQRFH2(format="MQSTR", coded_char_set_id=1208).with_folders(folder("usr", {"a": "b"})).pack()
 REPORTS = [
     *(CMQC.MQRO_COA, CMQC.MQRO_COA_WITH_DATA, CMQC.MQRO_COA_WITH_FULL_DATA),
@@ -37,12 +40,10 @@ def test_reports_without_data_and_with_the_beginning_of_it(manager, mqops_here):
     """IBM MQ, "Report (MQLONG)": no data, the first 100 bytes of it behind all headers, or all of it."""
     asked = {"Format": b"MQSTR", "ReplyToQ": b"R"}
     jms = {**asked, "Format": b"MQHRF2"}
-    manager.put(
-        "A",
-        [({**one, "Report": report}, raw) for report in REPORTS for one, raw in ((asked, TEXT), (jms, OF_JMS + TEXT))],
-    )
+    data = [(asked, TEXT), (asked, IN_ASCII), (jms, OF_JMS + TEXT), (jms, OF_JMS + IN_ASCII)]
+    manager.put("A", [({**one, "Report": report}, raw) for report in REPORTS for one, raw in data])
     with manager.connected() as program:
-        for _ in range(2 * len(REPORTS)):
+        for _ in range(len(data) * len(REPORTS)):
             queue = pymqi.Queue(program, "A", CMQC.MQOO_INPUT_SHARED)
             queue.get()
             queue.close()
@@ -51,8 +52,11 @@ def test_reports_without_data_and_with_the_beginning_of_it(manager, mqops_here):
 
 
 def test_segments_which_share_their_MsgId_and_may_divide_a_character(manager, mqops_here):
-    manager.put("SMALL", [({"Format": b"MQSTR", "MsgFlags": CMQC.MQMF_SEGMENTATION_ALLOWED}, TEXT)])
-    assert len(manager.bodies("SMALL")) > 2
+    """The last one may be empty (IBM MQ, "2253 MQRC_SEGMENT_LENGTH_ZERO")."""
+    allowed = {"Format": b"MQSTR", "MsgFlags": CMQC.MQMF_SEGMENTATION_ALLOWED}
+    manager.put("SMALL", [(allowed, TEXT), (allowed, IN_ASCII)])
+    assert len(manager.bodies("SMALL")) > 4
+    manager.put("SMALL", [({"Format": b"MQSTR", "MsgFlags": CMQC.MQMF_LAST_SEGMENT, "Offset": 64}, b"")])
     assert findings(mqops_here, "SMALL") == set()
 
 
