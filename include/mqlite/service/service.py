@@ -97,10 +97,11 @@ class Service:
             self._status.set_state(status.name, status.channel_type, state, status.figures)
 
     def _start_again(self) -> None:
-        """Start the channels that became inactive while they were wanted: a message came when they were ending."""
+        """Start the channels that ended while they were wanted, unless they ended by an error: a message came when they
+        were ending, or START CHANNEL behind STOP CHANNEL."""
         for name in [name for name in self._again if not self._runners[name].alive]:
             self._again.discard(name)
-            if self._runners[name].ended_in == c.MQCHS_INACTIVE:
+            if self._runners[name].ended_as_asked:
                 self._start(name)
 
     def _start(self, name: str) -> None:
