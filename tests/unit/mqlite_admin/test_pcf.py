@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 import os
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pymqi
