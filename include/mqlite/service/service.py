@@ -90,9 +90,11 @@ class Service:
                 self._start(status.name)
             else:
                 self._again.add(status.name)
-        elif runner is not None and runner.stop(stopped=status.wanted == "STOP"):
-            self._again.discard(status.name)
-        elif (first or status.wanted == "STOP") and status.state != c.MQCHS_STOPPED:
+            return
+        self._again.discard(status.name)
+        if runner is not None and runner.stop(stopped=status.wanted == "STOP"):
+            return
+        if (first or status.wanted == "STOP") and status.state != c.MQCHS_STOPPED:
             state = c.MQCHS_STOPPED if status.wanted == "STOP" else c.MQCHS_INACTIVE
             self._status.set_state(status.name, status.channel_type, state, status.figures)
 

@@ -134,3 +134,23 @@ def test_a_channel_that_is_started_while_it_is_being_stopped_is_started(
         stop.set()
         thread.join()
         lock.release()
+
+
+def test_STOP_CHANNEL_behind_the_end_of_a_channel_that_was_to_start_again_stops_it(
+    status: StatusFile, home: Path, monkeypatch: Any
+) -> None:
+    """It was triggered while it ran, became idle, and is stopped before the service has looked again."""
+    served = service.Service(load("QM1"), threading.Event())
+    starts: list[str] = []
+    monkeypatch.setattr(served, "_start", starts.append)
+    runner = Runner(NAME, NO_RETRY, home / "QM1", nobody)
+    monkeypatch.setattr(runner, "_keep_going", lambda: c.MQCHS_INACTIVE)
+    runner.start()
+    runner.join()
+    served._runners[NAME] = runner
+    served._again.add(NAME)
+    run_mqsc(f"STOP CHANNEL({NAME})")
+    served._look()
+    served._start_again()
+    assert not starts
+    assert state(status) == c.MQCHS_STOPPED
