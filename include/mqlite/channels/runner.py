@@ -121,6 +121,11 @@ class Runner:
         with self._ending:
             return self.ended_in is None
 
+    @property
+    def ended_as_asked(self) -> bool:
+        """True where it was idle, or STOP CHANNEL asked for the end."""
+        return self.ended_in == c.MQCHS_INACTIVE or self._to_stopped
+
     def _run(self) -> None:
         final = c.MQCHS_STOPPED
         try:

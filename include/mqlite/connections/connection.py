@@ -382,8 +382,14 @@ _BEHIND_A_FIRST = bytes(range(0x80, 0xC0))
 
 
 def shown_application(name: str) -> str:
-    """The name of a program for people and commands. Parameters: `name` as `application_name` has it."""
-    return name.encode("latin-1").decode(errors="replace")
+    """The name of a program for people and commands.
+
+    Parameters: `name` as `application_name` has it, or in plain text as an earlier version wrote it.
+    """
+    try:
+        return name.encode("latin-1").decode(errors="replace")
+    except UnicodeEncodeError:
+        return name
 
 
 def _before_fork() -> None:

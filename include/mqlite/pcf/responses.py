@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mqlite.attributes import Attribute, Bits, Flag, Integer, Names, Text, Value, Word, Words
 from mqlite.commands.request import Response, Row
@@ -10,6 +11,8 @@ from mqlite.conditions import CommandError
 from mqlite.pcf.commands import PcfCommand
 from mqwire import constants as c
 from mqwire import pcf
+from mqwire.ccsid import encode
+from mqwire.errors import NotText
 
 LONGEST_FILLED = 264  # MQ_CONN_NAME_LENGTH; longer texts (topic strings) have their own length
 
@@ -43,6 +46,31 @@ def refusal(number: int, error: CommandError) -> list[pcf.Message]:
     return [
         pcf.Message(header=header, parameters=(pcf.MQCFIN(parameter=c.MQIACF_PARAMETER_ID, value=error.parameter),))
     ]
+
+
+def within(message: pcf.Message, ccsid: int) -> pcf.Message:
+    """The message with a question mark for each character that does not exist in a CCSID."""
+
+    def shown(text: str) -> str:
+        return "".join(one if one.isascii() or _exists(one, ccsid) else "?" for one in text)
+
+    found: list[pcf.Parameter] = []
+    for each in message.parameters:
+        if isinstance(each, pcf.MQCFST):
+            found.append(replace(each, value=shown(each.value)))
+        elif isinstance(each, pcf.MQCFSL):
+            found.append(replace(each, value=tuple(map(shown, each.value))))
+        else:
+            found.append(each)
+    return replace(message, parameters=tuple(found))
+
+
+def _exists(character: str, ccsid: int) -> bool:
+    try:
+        encode(character, ccsid)
+    except NotText:
+        return False
+    return True
 
 
 def _names(command: PcfCommand, rows: Sequence[Row]) -> list[pcf.Parameter]:

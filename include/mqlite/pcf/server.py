@@ -28,10 +28,10 @@ from mqlite.failure import Failure
 from mqlite.objects.caller import Caller
 from mqlite.objects.manager import COMMAND_QUEUES
 from mqlite.pcf.requests import request_of
-from mqlite.pcf.responses import answer, refusal
+from mqlite.pcf.responses import answer, refusal, within
 from mqwire import constants as c
 from mqwire import pcf
-from mqwire.errors import CutShort, WireError
+from mqwire.errors import CutShort, NotText, WireError
 from mqwire.fields import before_nul
 from mqwire.structures import MQMD
 
@@ -173,7 +173,7 @@ def _reply(connection: Connection, md: MQMD, responses: list[pcf.Message]) -> No
         try:
             head = _reply_head(md, connection.manager.application_ccsid)
             for response in responses:
-                body = pcf.encode(response, encoding=head.encoding, ccsid=head.coded_char_set_id)
+                body = _encoded(response, head)
                 request = putting.PutRequest(
                     md=bytearray(head.pack()), options=c.MQPMO_NO_SYNCPOINT, context=0, body=body
                 )
@@ -181,6 +181,16 @@ def _reply(connection: Connection, md: MQMD, responses: list[pcf.Message]) -> No
                     putting.put(connection, target, request)
         finally:
             opening.close(connection, target.handle, c.MQCO_NONE)
+
+
+def _encoded(response: pcf.Message, head: MQMD) -> bytes:
+    """The data of an answer. Names of programs may be in any character set: what has no place in that of the answer is
+    a question mark there, so that the answer comes."""
+    try:
+        return pcf.encode(response, encoding=head.encoding, ccsid=head.coded_char_set_id)
+    except NotText:
+        there = within(response, head.coded_char_set_id)
+        return pcf.encode(there, encoding=head.encoding, ccsid=head.coded_char_set_id)
 
 
 @contextmanager

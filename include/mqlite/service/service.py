@@ -90,17 +90,20 @@ class Service:
                 self._start(status.name)
             else:
                 self._again.add(status.name)
-        elif runner is not None and runner.stop(stopped=status.wanted == "STOP"):
-            self._again.discard(status.name)
-        elif (first or status.wanted == "STOP") and status.state != c.MQCHS_STOPPED:
+            return
+        self._again.discard(status.name)
+        if runner is not None and runner.stop(stopped=status.wanted == "STOP"):
+            return
+        if (first or status.wanted == "STOP") and status.state != c.MQCHS_STOPPED:
             state = c.MQCHS_STOPPED if status.wanted == "STOP" else c.MQCHS_INACTIVE
             self._status.set_state(status.name, status.channel_type, state, status.figures)
 
     def _start_again(self) -> None:
-        """Start the channels that became inactive while they were wanted: a message came when they were ending."""
+        """Start the channels that ended while they were wanted, unless they ended by an error: a message came when they
+        were ending, or START CHANNEL behind STOP CHANNEL."""
         for name in [name for name in self._again if not self._runners[name].alive]:
             self._again.discard(name)
-            if self._runners[name].ended_in == c.MQCHS_INACTIVE:
+            if self._runners[name].ended_as_asked:
                 self._start(name)
 
     def _start(self, name: str) -> None:

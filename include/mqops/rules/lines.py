@@ -152,11 +152,12 @@ class Source:
 
 
 def _other_code(text: str) -> str:
-    """What to say of a text in a code in which nothing can be read; "" for one that can be."""
+    """What to say of a text in a code in which nothing can be read; "" for one that can be: each table has an ACTION,
+    and comments may be in any code."""
     if text.startswith(_UTF_16_MARKS) or 3 * text.count("\0") > len(text):
         return _UTF_16
     strange = sum("\udc80" <= character <= "\udcff" for character in text)
-    return _EBCDIC if 3 * strange > len(text) else ""
+    return _EBCDIC if 3 * strange > len(text) and "ACTION" not in text.upper() else ""
 
 
 def rule_texts(table_text: str) -> dict[int, str]:

@@ -12,7 +12,10 @@ from mqlite_support import Application, run_mqsc, until
 
 from mqlite.channels.partner import Ends, PartnerMissing
 from mqlite.channels.runner import Runner
+from mqlite.objects.manager import load
+from mqlite.service import service
 from mqlite.storage.channel_status import StatusFile
+from mqlite.storage.service_lock import ServiceLock
 from mqwire import constants as c
 
 NAME = "A.TO.B"
@@ -93,3 +96,61 @@ def test_a_trigger_message_starts_no_channel_that_was_stopped(status: StatusFile
     there = status.read(NAME)
     assert there is not None
     assert there.wanted == wanted
+
+
+@pytest.mark.parametrize(("commands", "starts"), [(["STOP", "START"], 2), (["STOP", "START", "STOP"], 1)])
+def test_a_channel_that_is_started_while_it_is_being_stopped_is_started(
+    application: Application, home: Path, monkeypatch: Any, commands: list[str], starts: int
+) -> None:
+    run_mqsc(SENDER + " SHORTTMR(600)")
+    binds, goes, stop = [0], threading.Event(), threading.Event()
+
+    def bind(*_names: object) -> Ends:
+        binds[0] += 1
+        assert goes.wait(60)
+        raise PartnerMissing
+
+    monkeypatch.setattr(service, "bind", bind)
+    lock = ServiceLock(home / "QM1")
+    served = service.Service(load("QM1"), stop)
+    thread = threading.Thread(target=served.run)
+    thread.start()
+    try:
+        run_mqsc(f"START CHANNEL({NAME})")
+        until(lambda: binds == [1])
+        for command in commands:
+            before = served._seen[NAME]
+            run_mqsc(f"{command} CHANNEL({NAME})")
+            until(lambda before=before: served._seen[NAME] > before)
+        first = served._runners[NAME]
+        goes.set()
+        first.join()
+        if starts == 2:
+            until(lambda: binds == [2])
+        else:
+            until(lambda: "STATUS(STOPPED)" in "".join(run_mqsc(f"DISPLAY CHSTATUS({NAME})")))
+            assert served._runners[NAME] is first
+    finally:
+        stop.set()
+        thread.join()
+        lock.release()
+
+
+def test_STOP_CHANNEL_behind_the_end_of_a_channel_that_was_to_start_again_stops_it(
+    status: StatusFile, home: Path, monkeypatch: Any
+) -> None:
+    """It was triggered while it ran, became idle, and is stopped before the service has looked again."""
+    served = service.Service(load("QM1"), threading.Event())
+    starts: list[str] = []
+    monkeypatch.setattr(served, "_start", starts.append)
+    runner = Runner(NAME, NO_RETRY, home / "QM1", nobody)
+    monkeypatch.setattr(runner, "_keep_going", lambda: c.MQCHS_INACTIVE)
+    runner.start()
+    runner.join()
+    served._runners[NAME] = runner
+    served._again.add(NAME)
+    run_mqsc(f"STOP CHANNEL({NAME})")
+    served._look()
+    served._start_again()
+    assert not starts
+    assert state(status) == c.MQCHS_STOPPED

@@ -12,6 +12,8 @@ import pytest
 from mqlite_support import BROWSE, INPUT, OUTPUT, Application, make, refused, run_mqsc
 from pymqi import CMQC
 
+from mqlite.connections.connection import connection_of
+
 SAVE = INPUT | CMQC.MQOO_SAVE_ALL_CONTEXT
 IDENTITY = {"UserIdentifier": b"somebody", "AccountingToken": b"T" * 32, "ApplIdentityData": b"identity data"}
 ORIGIN = {
@@ -143,6 +145,15 @@ def test_the_name_of_a_program_is_the_end_of_its_path_byte_for_byte(
     shown = "".join(run_mqsc("DISPLAY CONN(*) APPLTAG"))
     assert f"APPLTAG({os.fsencode(name).decode(errors='replace')})" in shown
     application.manager.disconnect()
+
+
+def test_a_program_that_an_earlier_version_connected_is_shown(application: Application) -> None:
+    """It wrote the path in plain text; a program of it may still be there."""
+    number = application.manager.get_handle()
+    connection = connection_of(number)
+    with connection.store.write():
+        connection.store.execute("UPDATE main.connection SET application = ?", ("/srv/płatności/x.py",))
+    assert "APPLTAG(/srv/płatności/x.py)" in "".join(run_mqsc("DISPLAY CONN(*) APPLTAG"))
 
 
 @pytest.mark.parametrize(("user", "identity"), [("jürgen", "für 5 €"), ("łukasz", "日本"), ("clerk", "plain")])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -273,3 +275,26 @@ def test_a_text_is_measured_in_bytes(pcf: pymqi.PCFExecute, mqsc: Mqsc) -> None:
     assert refused(pcf.MQCMD_CHANGE_Q, {**LOCAL, CMQC.MQCA_Q_DESC: "ü" * 33}) == CMQCFC.MQRCCF_CFST_STRING_LENGTH_ERR
     (found,) = pcf.MQCMD_INQUIRE_Q({NAME: b"Q", CMQCFC.MQIACF_Q_ATTRS: [CMQC.MQCA_Q_DESC]})
     assert found[CMQC.MQCA_Q_DESC] == "ü".encode() * 32
+
+
+@pytest.mark.parametrize(
+    ("program", "shown"),
+    [
+        ("/srv/größe/x.py", "/srv/größe/x.py"),
+        ("/srv/płatności/x.py", "/srv/p?atno?ci/x.py"),
+        ("/srv/" + os.fsdecode(b"\xff") + "/x.py", "/srv/?/x.py"),
+    ],
+)
+def test_the_name_of_a_program_that_is_not_in_the_CCSID_of_the_answer_holds_no_answer_back(
+    mqlite: Mqlite, monkeypatch: pytest.MonkeyPatch, program: str, shown: str
+) -> None:
+    mqlite("create", "L1", "--ccsid", "819")
+    monkeypatch.setattr(sys, "argv", [program])
+    connection = pymqi.connect("L1")
+    execute = pymqi.PCFExecute(connection)
+    every = {CMQCFC.MQBACF_GENERIC_CONNECTION_ID: pymqi.ByteString(b"")}
+    tags = {found[CMQCFC.MQCACF_APPL_TAG].rstrip(b" \0") for found in execute.MQCMD_INQUIRE_CONNECTION(every)}
+    assert shown.encode("latin-1") in tags
+    execute.MQCMD_PING_Q_MGR()
+    execute.disconnect()
+    connection.disconnect()
