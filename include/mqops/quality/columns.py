@@ -108,7 +108,7 @@ _BODY = (
     _body("headers", ColumnKind.TEXT, "MQ headers before the payload, such as MQDLH MQRFH2; empty for none"),
     _body("headers_valid", ColumnKind.FLAG, "every header is as its format says", "headers_problem"),
     _body("headers_problem", ColumnKind.TEXT, "structure, field and byte where the headers are at fault"),
-    _body("rfh2_valid", ColumnKind.FLAG, "the MQRFH2 is well-formed; null where none is announced", "rfh2_problem"),
+    _body("rfh2_valid", ColumnKind.FLAG, "the MQRFH2 is well-formed; null where there is none", "rfh2_problem"),
     _body("rfh2_problem", ColumnKind.TEXT, "structure, field and byte where the MQRFH2 is at fault"),
     _body("payload_format", ColumnKind.TEXT, "format of what follows the headers; empty for MQFMT_NONE"),
     _body("payload_ccsid", ColumnKind.NUMBER, "CCSID of what follows the headers"),

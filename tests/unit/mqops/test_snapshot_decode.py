@@ -120,12 +120,23 @@ def test_D08_the_descriptor_says_what_the_header_said_and_nothing_else_changes(i
     assert after[: DESCRIBED.start] + after[DESCRIBED.stop :] == md[: DESCRIBED.start] + md[DESCRIBED.stop :]
 
 
-@pytest.mark.parametrize(("ccsid", "is_header"), [(819, True), (1208, False)])
-def test_a_header_whose_format_is_no_text_of_its_code_page_is_none_and_stays(ccsid, is_header):
+@pytest.mark.parametrize(
+    ("ccsid", "format_name", "is_header"),
+    [
+        (819, b"MQ\xff     ", True),
+        (1208, b"MQ\xff     ", False),  # no text of its code page
+        (1208, "MQ\u0416".encode().ljust(8), False),  # text, which the Format of an MQMD cannot be
+        (943, b"\xb6\xb7      ", False),
+    ],
+)
+def test_a_header_with_a_format_that_no_descriptor_can_have_is_none_and_stays(ccsid, format_name, is_header):
     body = bytearray(dead_letter("Q", b"data", ccsid=ccsid)[1])
-    MQDLH_LAYOUT.writer("format")(body, b"MQ\xff     ")
+    MQDLH_LAYOUT.writer("format")(body, format_name)
     md = MQMD(format="MQDEAD", coded_char_set_id=ccsid).pack()
-    assert (columns(md, bytes(body))["dlh_error"] is None) == is_header
+    row = columns(md, bytes(body))
+    assert (row["dlh_error"] is None) == is_header
+    (batch,) = record_batches(BROWSED, [RawMessage(md, bytes(body))])
+    assert batch.to_pylist()[0]["dlh_error"] == row["dlh_error"]
     _md, rest = without_dlh(Taken(md=md, body=bytes(body), key=""))
     assert (rest == b"data") == is_header
 

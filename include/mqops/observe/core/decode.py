@@ -131,11 +131,16 @@ def dlh_of(raw_format: bytes, encoding: int, ccsid: int, body: bytes) -> tuple[M
     """The MQDLH that a body begins with, by rule 3, and the bytes after it.
 
     Raises:
-        WireError: there is no valid one.
+        WireError: there is no valid one, or its Format could not be that of an MQMD again.
     """
     split = split_dlh(raw_format, encoding, ccsid, _ended(body[: MQDLH_LAYOUT.size]), any_format=True)
     assert split is not None
     names: dict[str, Any] = {name: before_nul(getattr(split[0], name)) for name in _DLH_TEXTS}
+    try:
+        names["format"].encode("latin-1")
+    except UnicodeEncodeError as error:
+        at = MQDLH_LAYOUT.offset("format")
+        raise WireError("MQDLH", "Format", at, f"{names['format']!r} cannot be the Format of an MQMD") from error
     return replace(split[0], **names), body[MQDLH_LAYOUT.size :]
 
 
