@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from mqwire.code_pages import EBCDIC, NL, Family, family_of, invariant_bytes
 from mqwire.constants import MQENC_INTEGER_MASK, MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED, MQENC_NATIVE
@@ -168,7 +168,7 @@ def _table_codec(ccsid: int, page: str) -> Codec:
 def _python_codec(ccsid: int, name: str) -> Codec:
     lookup = codecs.lookup(name)
     errors = _from_icu(ccsid, name) if ccsid in _MORE_IN_ICU else "strict"
-    write = _with_ibm_extension(name) if ccsid == _JAPANESE_PC else _writing(name, errors)
+    write = _with_ibm_extension(name) if ccsid == _JAPANESE_PC else partial(str.encode, encoding=name, errors=errors)
 
     def plain(raw: bytes) -> str:
         return raw.decode(name, errors)
@@ -207,13 +207,6 @@ def _from_icu(ccsid: int, name: str) -> str:
     errors = f"mqwire.{ccsid}"
     codecs.register_error(errors, character)
     return errors
-
-
-def _writing(name: str, errors: str) -> Callable[[str], bytes]:
-    def write(text: str) -> bytes:
-        return text.encode(name, errors)
-
-    return write
 
 
 def _with_ibm_extension(name: str) -> Callable[[str], bytes]:

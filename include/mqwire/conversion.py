@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from mqwire import constants as c
 from mqwire import pcf
-from mqwire.ccsid import Codec, codec_for
-from mqwire.code_pages import ASCII, EBCDIC, NL, family_of
+from mqwire.ccsid import Codec, codec_for, with_line_feeds
+from mqwire.code_pages import ASCII, family_of
 from mqwire.errors import NotText, UnknownCcsid, UnknownEncoding
 from mqwire.layout import Layout, byte_order
 
@@ -85,9 +85,8 @@ def text_converted(raw: bytes, source: Form, target: Form) -> bytes:
 
 def _with_lf(text: str, source: Form, target: Form) -> str:
     """Rule 4."""
-    if target.nl_to_lf and family_of(source.ccsid) in EBCDIC and family_of(target.ccsid) in ASCII:
-        return text.replace(NL, "\n")
-    return text
+    wanted = target.nl_to_lf and family_of(target.ccsid) in ASCII
+    return with_line_feeds(text, source.ccsid) if wanted else text
 
 
 def field_converted(raw: bytes, source: Form, target: Form, name: str = "text") -> bytes:
@@ -156,20 +155,15 @@ def pcf_converted(raw: bytes, source: Form, target: Form) -> bytes:
 def _parameter(found: pcf.Parameter, codec: Codec, source: Form, target: Form) -> pcf.Parameter:
     if isinstance(found, pcf.MQCFGR):
         return replace(found, value=tuple(_parameter(each, codec, source, target) for each in found.value))
-    if not isinstance(found, pcf.MQCFST | pcf.MQCFSF | pcf.MQCFSL):
+    if not isinstance(found, pcf.TextParameter):
         return found
     of_data = found.ccsid == c.MQCCSI_DEFAULT
     ccsid, read = (found.ccsid, source) if of_data else (target.ccsid, source._replace(ccsid=found.ccsid))
-    texts = tuple(_with_lf(text, read, target) for text in _texts(found))
+    found = pcf.with_texts(found, lambda text: _with_lf(text, read, target))
+    texts = found.value if isinstance(found, pcf.MQCFSL) else (found.value,)
     longest = max((len(_encoded(text, codec, "String")) for text in texts), default=0)
     length = found.length
     if length is not None and (longest > length or length % len(codec.blank)):
         length = None
     padding = found.padding if length is not None and length == found.length else None
-    if isinstance(found, pcf.MQCFSL):
-        return replace(found, value=texts, ccsid=ccsid, length=length, padding=padding)
-    return replace(found, value=texts[0], ccsid=ccsid, length=length, padding=padding)
-
-
-def _texts(found: pcf.MQCFST | pcf.MQCFSF | pcf.MQCFSL) -> tuple[str, ...]:
-    return found.value if isinstance(found, pcf.MQCFSL) else (found.value,)
+    return replace(found, ccsid=ccsid, length=length, padding=padding)

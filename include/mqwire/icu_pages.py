@@ -23,7 +23,8 @@ _AT = re.compile(r" in position (\d+)")
 
 
 class Conversion(NamedTuple):
-    """The conversions of one code page. ``text`` reads what ``decode`` does, and shifts as rule 3 says."""
+    """The conversions of one code page. ``text`` reads what ``decode`` does, second codes as rule 2 says, and shifts as
+    rule 3 says."""
 
     decode: Callable[[bytes], str]
     encode: Callable[[str], bytes]
@@ -44,21 +45,17 @@ def conversion(ccsid: int) -> Conversion | None:
     except icu.ICUError:
         return None
 
-    def read(raw: bytes) -> tuple[str, bytes]:
+    def text(raw: bytes) -> str:
         try:
-            found = icu.UnicodeString(raw, name, "strict")
+            return str(icu.UnicodeString(raw, name, "strict"))
         except ValueError as error:
             at = _AT.search(str(error))
             first = int(at[1]) if at else 0
             raise UnicodeDecodeError(name, raw, first, first + 1, "there is no such character") from error
-        return str(found), found.encode(name)
 
     def decode(raw: bytes) -> str:
-        found, back = read(raw)
-        return found if back == raw else _refuse()
-
-    def text(raw: bytes) -> str:
-        return read(raw)[0]
+        found = text(raw)
+        return found if icu.UnicodeString(found).encode(name) == raw else _refuse()
 
     def encode(value: str) -> bytes:
         raw: bytes = icu.UnicodeString(value).encode(name)

@@ -54,14 +54,9 @@ def within(message: pcf.Message, ccsid: int) -> pcf.Message:
     def shown(text: str) -> str:
         return "".join(one if one.isascii() or _exists(one, ccsid) else "?" for one in text)
 
-    found: list[pcf.Parameter] = []
-    for each in message.parameters:
-        if isinstance(each, pcf.MQCFST):
-            found.append(replace(each, value=shown(each.value)))
-        elif isinstance(each, pcf.MQCFSL):
-            found.append(replace(each, value=tuple(map(shown, each.value))))
-        else:
-            found.append(each)
+    found = (
+        pcf.with_texts(each, shown) if isinstance(each, pcf.TextParameter) else each for each in message.parameters
+    )
     return replace(message, parameters=tuple(found))
 
 

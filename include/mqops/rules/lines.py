@@ -13,6 +13,7 @@ Every character of an entry remembers its line and column, so that an error poin
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mqops.rules.problem import Problem
@@ -118,37 +119,39 @@ class Source:
     def _other_ends(self) -> list[Problem]:
         """One error for all line ends of other kinds, in comments as well: a rule behind one would be a part of the
         comment, unseen."""
-        found = [
-            (number, one.start() + 1, one[0])
-            for number, line in enumerate(self.lines, start=1)
-            for one in _OTHER_ENDS.finditer(line)
-        ]
-        if not found:
-            return []
-        line, column, first = found[0]
-        more = f"; {len(found) - 1:,} more like it follow" if found[1:] else ""
-        message = (
-            f"{_END_NAMES[first]} (U+{ord(first):04X}) is no line end here, so that what is behind it belongs to this "
-            f"line: put a line feed in its place, or remove it{more}"
+        return self._first_of(
+            [(number, one) for number, line in enumerate(self.lines, start=1) for one in _OTHER_ENDS.finditer(line)],
+            lambda first: (
+                f"{_END_NAMES[first]} (U+{ord(first):04X}) is no line end here, so that what is behind it belongs to "
+                "this line: put a line feed in its place, or remove it"
+            ),
         )
-        return [self.problem((line, column), message)]
 
     def _other_blanks(self) -> list[Problem]:
         """One error for all characters that look like blanks; the entries are read as if they were."""
         found = [
-            (number, one.start() + 1, one[0])
+            (number, one)
             for number, line in enumerate(self.lines, start=1)
             if not line.startswith("*")
             for one in _OTHER_BLANKS.finditer(line)
         ]
+
+        def message(first: str) -> str:
+            kind = "a no-break space" if first in "\u00a0\u202f" else "a space of another kind"
+            return f"{kind} (U+{ord(first):04X}), unseen here: write a blank instead"
+
+        return self._first_of(found, message)
+
+    def _first_of(self, found: Sequence[tuple[int, re.Match[str]]], message: Callable[[str], str]) -> list[Problem]:
+        """One error at the first character found, which says how many more there are; none where there is none.
+
+        Parameters: `found` line and match of each; `message` what to say of the first.
+        """
         if not found:
             return []
-        line, column, first = found[0]
-        kind = "a no-break space" if first in "\u00a0\u202f" else "a space of another kind"
-        number = f"; {len(found) - 1:,} more like it follow" if found[1:] else ""
-        return [
-            self.problem((line, column), f"{kind} (U+{ord(first):04X}), unseen here: write a blank instead{number}")
-        ]
+        line, first = found[0]
+        more = f"; {len(found) - 1:,} more like it follow" if found[1:] else ""
+        return [self.problem((line, first.start() + 1), f"{message(first[0])}{more}")]
 
 
 def _other_code(text: str) -> str:

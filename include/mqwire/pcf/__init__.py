@@ -20,6 +20,8 @@ from mqwire.pcf.structures import (
     MQCFST,
     Message,
     Parameter,
+    TextParameter,
+    with_texts,
 )
 
 __all__ = [
@@ -37,7 +39,9 @@ __all__ = [
     "MQCFST",
     "Message",
     "Parameter",
+    "TextParameter",
     "decode",
     "decode_from",
     "encode",
+    "with_texts",
 ]

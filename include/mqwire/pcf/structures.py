@@ -9,8 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from mqwire import constants as c
@@ -155,6 +155,14 @@ class MQCFGR:
 Parameter: TypeAlias = (
     MQCFIN | MQCFIN64 | MQCFIL | MQCFIL64 | MQCFST | MQCFSL | MQCFBS | MQCFIF | MQCFSF | MQCFBF | MQCFGR
 )
+TextParameter: TypeAlias = MQCFST | MQCFSF | MQCFSL
+
+
+def with_texts(found: TextParameter, change: Callable[[str], str]) -> TextParameter:
+    """A parameter of text with each of its texts changed."""
+    if isinstance(found, MQCFSL):
+        return replace(found, value=tuple(map(change, found.value)))
+    return replace(found, value=change(found.value))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
